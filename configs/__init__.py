@@ -1,0 +1,1 @@
+"""Data shipped with the product: lab apps, example flows and commented configuration."""

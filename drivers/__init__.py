@@ -1,0 +1,1 @@
+"""How to act on and look at one device. Drivers know no formats."""

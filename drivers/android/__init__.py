@@ -1,0 +1,1 @@
+"""Android through a real adb server."""

@@ -1,0 +1,1 @@
+"""iOS through WebDriverAgent."""

@@ -1,0 +1,1 @@
+"""Which device, whose turn, and what came back."""

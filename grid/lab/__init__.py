@@ -1,0 +1,1 @@
+"""Virtual devices that real clients cannot tell from phones at the wire."""

@@ -1,0 +1,1 @@
+"""What to run, what it means, and how a run goes."""

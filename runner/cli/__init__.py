@@ -1,0 +1,1 @@
+"""The only composition root. Nothing imports it."""

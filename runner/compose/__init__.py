@@ -1,0 +1,1 @@
+"""One composition model under all formats: closure, pins, expansion and addresses."""

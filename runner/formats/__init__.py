@@ -1,0 +1,1 @@
+"""Readers and interpreters, one package a format. Formats know no devices."""

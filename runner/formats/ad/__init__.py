@@ -1,0 +1,1 @@
+"""The `.ad` script format: reader, digests, selectors and interpreter."""

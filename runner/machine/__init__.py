@@ -1,0 +1,1 @@
+"""The contract between a format and a worker: intents out, observations in."""

@@ -1,0 +1,1 @@
+"""All checks over the closure of a sweep; the only maker of a `CheckedPlan`."""

@@ -1,0 +1,1 @@
+"""What happened: the journal of a run and its artifacts."""
