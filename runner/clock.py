@@ -7,7 +7,6 @@ May be imported by: grid, runner.record, runner.cli, tests. Imports: nothing of 
 
 import secrets
 import time
-from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -33,12 +32,6 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return seconds that never go back."""
         return time.monotonic()
-
-
-def render_utc(wall_ms: int) -> str:
-    """Return `wall_ms` as ISO 8601 with milliseconds and `Z`."""
-    seconds, ms = divmod(wall_ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"
 
 
 def new_token() -> str:

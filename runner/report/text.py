@@ -1,0 +1,72 @@
+"""The text report of a run, for people.
+
+Pure. May be imported by: runner.cli, tests. Imports: runner.model, runner.report.
+"""
+
+from runner.model.address import render_token
+from runner.report.json_report import totals
+from runner.report.summary import (
+    AttemptEntry,
+    PlanEntry,
+    RunSummary,
+    decisive_attempt,
+    exit_status,
+    final_verdict,
+)
+from runner.report.words import plural, render_cause, render_duration, render_place
+
+_ORDER = (
+    "failed", "timed_out", "inconclusive", "infra_exhausted", "needs_attention", "not_run",
+    "cancelled", "flaky", "passed",
+)  # fmt: skip
+
+
+def render_text(run: RunSummary, *, stored: bool = True) -> str:
+    """Return the report: failures first and explained, then the totals."""
+    status, causes = exit_status(run)
+    lines: list[str] = []
+    for plan in sorted(run.plans, key=lambda one: (_ORDER.index(final_verdict(one)[0]), one.id)):
+        lines += _plan_lines(plan)
+    lines.append("")
+    counts = totals(run)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in reversed(_ORDER) if verdict in counts]
+    lines.append(f"{plural(len(run.plans), 'plan')}: {', '.join(parts) or 'nothing ran'}")
+    if run.started_ms is not None:
+        end = run.last_event_ms if run.finished_ms is None else run.finished_ms
+        lines.append(f"time: {render_duration(end - run.started_ms)}")
+    if run.exit is None:
+        lines.append("the run did not end: plans without a verdict count as not run")
+    if not stored:
+        lines.append("NOT STORED: the journal failed, this report is all there is")
+    others = f" (all causes: {', '.join(map(str, causes))})" if len(causes) > 1 else ""
+    lines.append(f"exit status: {status}{others}")
+    return "\n".join(lines) + "\n"
+
+
+def _plan_lines(plan: PlanEntry) -> list[str]:
+    verdict, reason = final_verdict(plan)
+    last = decisive_attempt(plan)
+    time = sum(attempt.duration_ms or 0 for attempt in plan.attempts)
+    where = f" on {last.device}" if last is not None and last.device else ""
+    tail = f" ({reason})" if reason and verdict not in {"passed", "flaky"} else ""
+    lines = [f"{verdict:<9} {plan.path} [{plan.platform}]{where} {render_duration(time)}{tail}"]
+    if verdict == "passed":
+        return lines
+    for attempt in plan.attempts:
+        if attempt.outcome != "passed":
+            lines += _attempt_lines(attempt)
+    return lines
+
+
+def _attempt_lines(attempt: AttemptEntry) -> list[str]:
+    lines = [f"    attempt {attempt.number} on {attempt.device}: {render_cause(attempt)}"]
+    step = attempt.steps[-1] if attempt.steps else None
+    if attempt.address is not None:
+        if step is not None and step.address == attempt.address and step.text:
+            lines.append(f"      step: {step.text}")
+        lines.append(f"      at: {render_place(attempt.provenance)}")
+        lines.append(f"      address: {render_token(attempt.address)}")
+    if attempt.failure is not None and attempt.failure.hint:
+        lines.append(f"      next: {attempt.failure.hint}")
+    lines += [f"      {artifact.kind}: {artifact.path}" for artifact in attempt.artifacts]
+    return lines

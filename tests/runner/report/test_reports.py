@@ -1,0 +1,239 @@
+import json
+from xml.etree import ElementTree as ET
+
+from hypothesis import given, strategies as st
+
+from runner.model.address import InvocationSegment, Provenance, SourceRef
+from runner.model.event import (
+    ArtifactStored,
+    AttemptFinished,
+    AttemptStarted,
+    Event,
+    EventBody,
+    PlanAdmitted,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    VerdictReached,
+)
+from runner.model.failure import Failure
+from runner.model.ids import DeviceId
+from runner.report.json_report import render_json, run_json
+from runner.report.junit import render_junit
+from runner.report.summary import RunSummary, exit_status, summarise
+from runner.report.text import render_text
+from runner.report.words import plural, render_duration, render_place, render_short_address
+from tests.support.events import DIGEST, RUN, event, step_address
+
+FAILURE = Failure(
+    kind="product",
+    code="REPLAY_DIVERGENCE",
+    reason="wait_target_absent",
+    message='nothing matched id="home" within 10 s',
+    hint="look at the screenshot",
+)
+
+
+def _admitted(path: str) -> PlanAdmitted:
+    return PlanAdmitted(
+        path=path,
+        format="ad",
+        platform="android",
+        composition_digest=DIGEST,
+        plan_digest="",
+        step_count=3,
+    )
+
+
+def _attempt(plan: str, number: int, failure: Failure | None) -> list[tuple[EventBody, bool]]:
+    step: list[tuple[EventBody, bool]] = [
+        (AttemptStarted(number=number), False),
+        (StepStarted(command="wait", text='wait id="home"'), True),
+        (
+            StepFinished(command="wait", passed=failure is None, duration_ms=5, failure=failure),
+            True,
+        ),
+        (
+            ArtifactStored(
+                kind="screenshot", path=f"artifacts/{plan}.png", size_bytes=3, sha256="0" * 64
+            ),
+            True,
+        ),
+        (
+            AttemptFinished(
+                number=number,
+                outcome="passed" if failure is None else "failed",
+                duration_ms=1500,
+                failure=failure,
+            ),
+            failure is not None,
+        ),
+    ]
+    return step
+
+
+def _run(*, killed: bool = False) -> list[Event]:
+    events = [event(1, RunStarted(plans=3, devices=(DeviceId("d1"),), product_version="0.1.0"))]
+
+    def add(
+        body: EventBody, plan: str, attempt: str | None = None, *, at_step: bool = False
+    ) -> None:
+        events.append(
+            event(
+                len(events) + 1,
+                body,
+                plan=plan,
+                attempt=attempt,
+                device="d1",
+                address=step_address(2) if at_step else None,
+            )
+        )
+
+    for name in ("good", "bad", "late"):
+        add(_admitted(f"flows/{name}.ad"), name)
+    for body, at_step in _attempt("good", 1, None):
+        add(body, "good", "good#1", at_step=at_step)
+    add(VerdictReached(verdict="passed", attempts=1), "good")
+    for body, at_step in _attempt("bad", 1, FAILURE):
+        add(body, "bad", "bad#1", at_step=at_step)
+    add(VerdictReached(verdict="failed", reason="wait_target_absent", attempts=1), "bad")
+    if not killed:
+        add(VerdictReached(verdict="not_run", reason="fail_fast"), "late")
+        events.append(event(len(events) + 1, RunFinished(exit=1, causes=(1,))))
+    return events
+
+
+def _summary(*, killed: bool = False) -> RunSummary:
+    return summarise(RUN, _run(killed=killed))
+
+
+def test_the_json_report_names_run_exit_plans_attempts_and_the_failing_address() -> None:
+    report = json.loads(render_json(run_json(_summary())))
+
+    assert {"runId": "run-1", "exit": 1, "exitCauses": [1]}.items() <= report.items()
+    assert {"plans": 3, "passed": 1, "failed": 1, "not_run": 1} == report["totals"]
+    bad = report["plans"][1]
+    assert ("flows/bad.ad", "android", DIGEST, "failed", "wait_target_absent") == (
+        bad["path"],
+        bad["platform"],
+        bad["compositionDigest"],
+        bad["verdict"],
+        bad["reason"],
+    )
+    attempt = bad["attempts"][0]
+    assert ("d1", "failed", 1500) == (attempt["device"], attempt["outcome"], attempt["durationMs"])
+    assert 2 == attempt["address"]["localStep"]
+    assert f"ad:r:{'ab' * 32}#2" == attempt["addressToken"]
+    assert attempt["startedAt"].endswith("Z")
+    assert "artifacts/bad.png" == attempt["artifacts"][0]["path"]
+
+
+def test_a_killed_run_reports_what_was_done_and_the_rest_as_not_run() -> None:
+    run = _summary(killed=True)
+    report = json.loads(render_json(run_json(run)))
+
+    assert (10, (10,)) == exit_status(run)
+    assert ["passed", "failed", "not_run"] == [plan["verdict"] for plan in report["plans"]]
+    assert "interrupted" == report["plans"][2]["reason"]
+    assert report["complete"] is False
+    assert "the run did not end" in render_text(run)
+
+
+def test_the_junit_report_counts_and_explains() -> None:
+    root = ET.fromstring(render_junit(_summary()))
+    suite = root[0]
+
+    assert ("3", "1", "0", "1") == tuple(
+        suite.get(name) for name in ("tests", "failures", "errors", "skipped")
+    )
+    case = suite[1]
+    failure = case.find("failure")
+    assert failure is not None
+    assert ("bad.ad", "flows/bad.ad", "1.500") == tuple(
+        case.get(name) for name in ("name", "file", "time")
+    )
+    assert "wait_target_absent" == failure.get("type")
+    assert f"address: ad:r:{'ab' * 32}#2" in (failure.text or "")
+    assert "artifacts/bad.png" in (failure.text or "")
+
+
+def test_the_text_report_explains_failures_first() -> None:
+    text = render_text(_summary())
+
+    assert text.startswith("failed    flows/bad.ad [android] on d1 1.5 s (wait_target_absent)\n")
+    assert 'step: wait id="home"' in text
+    assert "next: look at the screenshot" in text
+    assert "3 plans: 1 passed, 1 not_run, 1 failed" in text
+    assert "exit status: 1\n" in text
+
+
+def test_a_failed_journal_is_said_in_text_and_json() -> None:
+    assert "NOT STORED" in render_text(_summary(), stored=False)
+    assert run_json(_summary(), stored=False).stored is False
+
+
+def test_a_second_verdict_or_end_of_the_same_attempt_changes_nothing() -> None:
+    events = _run()
+    again = [
+        event(90, VerdictReached(verdict="passed"), plan="bad"),
+        event(
+            91,
+            AttemptFinished(number=1, outcome="passed", duration_ms=1),
+            plan="bad",
+            attempt="bad#1",
+        ),
+    ]
+    once = summarise(RUN, events)
+    twice = summarise(RUN, [*events, *again])
+
+    assert once.plans == twice.plans
+
+
+@given(texts=st.lists(st.text(st.characters(codec="utf-8")), min_size=4, max_size=4))
+def test_hostile_texts_make_valid_xml_and_json(texts: list[str]) -> None:
+    message, path, text, reason = (part + "\x00\x1b]]>\uffff" for part in texts)
+    failure = Failure(
+        kind="product", code="X", reason="predicate_false", message=message, details={"m": message}
+    )
+    events = [
+        event(1, _admitted(path), plan="p"),
+        event(2, AttemptStarted(number=1), plan="p", attempt="a", device="d"),
+        event(3, StepStarted(command="press", text=text), plan="p", attempt="a"),
+        event(
+            4,
+            AttemptFinished(number=1, outcome="failed", duration_ms=1, failure=failure),
+            plan="p",
+            attempt="a",
+            device="d",
+        ),
+        event(5, VerdictReached(verdict="failed", reason=reason), plan="p"),
+    ]
+    run = summarise(RUN, events)
+
+    assert "1" == ET.fromstring(render_junit(run)).get("failures")
+    json.loads(render_json(run_json(run)))
+    render_text(run).encode("utf-8")
+
+
+def test_words_for_people() -> None:
+    place = Provenance(
+        invocation_sources=(SourceRef("flows/main.ad", 12), SourceRef("fragments/auth.ad", 7)),
+        step_source=SourceRef("fragments/login.ad", 3),
+    )
+
+    assert ["1 plan", "0 plans"] == [plural(1, "plan"), plural(0, "plan")]
+    assert ["999 ms", "1.0 s", "1 min 05 s"] == [
+        render_duration(999),
+        render_duration(1000),
+        render_duration(65_000),
+    ]
+    assert (
+        "fragments/login.ad:3 included at fragments/auth.ad:7 included at flows/main.ad:12"
+        == render_place(place)
+    )
+    address = step_address(4)
+    named = type(address)(
+        owner=address.owner, invocation_path=(InvocationSegment("x"),), local_step=4
+    )
+    assert "ad:r:abababab/x.0#4" == render_short_address(named)

@@ -1,0 +1,1 @@
+"""Support for tests: makers of values."""
