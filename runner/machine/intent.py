@@ -113,8 +113,13 @@ Machine: TypeAlias = Generator[Intent, Observation, Outcome]
 
 
 class MachineInputs(Struct, frozen=True, kw_only=True):
-    """What a worker adds to a plan: the built-in variables and the device's facts."""
+    """What a worker adds to a plan: which attempt this is, and on what device.
+
+    `device` is the device's name for people, `serial` its adb serial or UDID.
+    """
 
     platform: str
-    target: str
-    variables: dict[str, str] = {}
+    target: str = "mobile"
+    device: str = ""
+    serial: str = ""
+    attempt_id: str = ""

@@ -14,7 +14,8 @@ class DeviceFacts(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is known about one device. Empty strings mean unknown.
 
     `target` is `mobile`, `tv` or `desktop`. `serial` is the adb serial or the UDID.
-    `is_virtual` covers emulators, simulators and lab devices.
+    `is_virtual` covers emulators, simulators and lab devices. `hardware_id` is what the phone itself
+    says that it is (`ro.serialno`, the UDID), whichever way it is reached.
     """
 
     id: DeviceId
@@ -25,6 +26,7 @@ class DeviceFacts(Struct, frozen=True, kw_only=True, rename="camel"):
     target: Literal["mobile", "tv", "desktop"] = "mobile"
     is_virtual: bool = False
     tags: tuple[str, ...] = ()
+    hardware_id: str = ""
 
 
 Health: TypeAlias = Literal["healthy", "unhealthy", "lost"]

@@ -38,11 +38,14 @@ class RunFinished(Struct, frozen=True, kw_only=True, tag="run_finished", rename=
 
 
 class PlanAdmitted(Struct, frozen=True, kw_only=True, tag="plan_admitted", rename="camel"):
-    """A plan takes part in the run. Everything that reports need of it without the sources."""
+    """A plan takes part in the run. Everything that reports need of it without the sources.
+
+    A flow that preflight stopped has no platform and no digest.
+    """
 
     path: str
     format: str
-    platform: Platform
+    platform: Platform | None
     composition_digest: Digest
     plan_digest: str
     step_count: int

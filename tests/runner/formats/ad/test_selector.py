@@ -1,0 +1,171 @@
+import pytest
+from hypothesis import given, strategies as st
+
+from runner.errors import InputError
+from runner.formats.ad.selector import (
+    BOOL_KEYS,
+    TEXT_KEYS,
+    Alternative,
+    BoolTerm,
+    Selector,
+    TextTerm,
+    collapse,
+    fold,
+    looks_like_selector,
+    parse_selector,
+    render_selector,
+    split_operand,
+)
+
+
+def outcome(text: str) -> Selector | InputError:
+    try:
+        return parse_selector(text)
+    except InputError as error:
+        return error
+
+
+def terms(text: str) -> list[list[tuple[str, str | bool]]]:
+    return [
+        [
+            (term.key, term.value) if isinstance(term, TextTerm) else (term.key, term.expected)
+            for term in part.terms
+        ]
+        for part in parse_selector(text).alternatives
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id=a", [[("id", "a")]]),
+        ("ID=a Label=b", [[("id", "a"), ("label", "b")]]),
+        ("text=a=b", [[("text", "a=b")]]),
+        ("visible", [[("visible", True)]]),
+        ("visible=FALSE", [[("visible", False)]]),
+        ('enabled="true"', [[("enabled", True)]]),
+        ("id=a||label=b", [[("id", "a")], [("label", "b")]]),
+        ("id=a || label=b || hidden", [[("id", "a")], [("label", "b")], [("hidden", True)]]),
+        ('label="a || b"', [[("label", "a || b")]]),
+        ("label=a|b", [[("label", "a|b")]]),
+        ('label="x y" role=button', [[("label", "x y"), ("role", "button")]]),
+        ("label='it is'", [[("label", "it is")]]),
+        (r'label="Say \"hi\""', [[("label", 'Say "hi"')]]),
+        (r'label="\'\\\/\b\f\n\r\t\u00e9"', [[("label", "'\\/\b\f\n\r\té")]]),
+        (r'label="\q"', [[("label", r"\q")]]),
+        ('label="\\ud83d\\ude00"', [[("label", "😀")]]),
+        ('label=a"b c"d', [[("label", 'a"b c"d')]]),
+        ('label="@handle"', [[("label", "@handle")]]),
+        ('value=""', [[("value", "")]]),
+        ("id=a\u00a0label=b", [[("id", "a"), ("label", "b")]]),
+        ("\ufeff id=a \u3000", [[("id", "a")]]),
+    ],
+)
+def test_a_selector_is_read_into_its_terms(
+    text: str, expected: list[list[tuple[str, str | bool]]]
+) -> None:
+    assert expected == terms(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("", 0),
+        ("  \t", 0),
+        ("||", 0),
+        ("|| id=a", 0),
+        ("id=a ||", 5),
+        ("id=a || || id=b", 8),
+        ("text=Sign in", 10),
+        ('label~="x"', 0),
+        ("label*=x", 0),
+        ("!visible", 0),
+        ("id=", 3),
+        ("id= a", 3),
+        ("colour=red", 0),
+        ('id=a label="b', 11),
+        ("label=don't", 9),
+        ("visible=maybe", 8),
+        ("@e12", 0),
+        ("=a", 0),
+        (r'label="\ud800"', 6),
+    ],
+)
+def test_a_malformed_selector_is_refused_at_its_mistake(text: str, offset: int) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_selector(text)
+
+    assert caught.value.reason == "selector_invalid"
+    assert {"selector": text, "offset": offset} == caught.value.details
+
+
+@given(st.text() | st.text(alphabet="id=label\"'|\\ \t@u0d8visible"))
+def test_reading_raises_nothing_but_input_errors(text: str) -> None:
+    result = outcome(text)
+
+    if isinstance(result, Selector):
+        assert result.alternatives
+    else:
+        assert result.reason == "selector_invalid"
+        assert 0 <= result.details["offset"] <= len(text)
+
+
+values = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+text_terms = st.builds(
+    lambda key, value: TextTerm(key, value, fold(value)), st.sampled_from(sorted(TEXT_KEYS)), values
+)
+bool_terms = st.builds(BoolTerm, st.sampled_from(sorted(BOOL_KEYS)), st.booleans())
+alternatives = st.lists(text_terms | bool_terms, min_size=1, max_size=4).map(
+    lambda parts: Alternative(tuple(parts))
+)
+
+
+@pytest.mark.slow
+@given(st.lists(alternatives, min_size=1, max_size=4))
+def test_a_rendered_selector_reads_as_itself(parts: list[Alternative]) -> None:
+    selector = Selector(tuple(parts), "")
+
+    assert selector.alternatives == parse_selector(render_selector(selector)).alternatives
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id=a", True),
+        ("Label=Sign in", True),
+        ('label~="x"', True),
+        ("id=a || b", True),
+        ("visible", True),
+        ("visible role=button", True),
+        ("Welcome back", False),
+        ("Selected items", False),
+        ("Total = 5", False),
+        ("a=b", False),
+        ("", False),
+    ],
+)
+def test_a_bare_operand_of_wait_is_told_from_a_text(text: str, *, expected: bool) -> None:
+    assert expected is looks_like_selector(text)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "selector", "rest"),
+    [
+        (("id=a", "Hello"), "id=a", ("Hello",)),
+        (("id=a", "role=b", "Hello", "you"), "id=a role=b", ("Hello", "you")),
+        (("id=a", "||", "label=b", "x"), "id=a || label=b", ("x",)),
+        (('label="a', 'b"', "x"), 'label="a b"', ("x",)),
+        (("id=a",), "id=a", ()),
+    ],
+)
+def test_a_selector_is_split_from_what_follows(
+    tokens: tuple[str, ...], selector: str, rest: tuple[str, ...]
+) -> None:
+    assert (selector, rest) == split_operand(tokens)
+
+
+@given(st.text(alphabet="a \t\n\u00a0\ufeff\u3000\x85\x1f"))
+def test_collapsing_knows_the_white_space_of_the_format(text: str) -> None:
+    kept = "".join(char if char in "a\x85\x1f" else " " for char in text)
+
+    assert " ".join(part for part in kept.split(" ") if part) == collapse(text)
