@@ -1,0 +1,130 @@
+"""The digests of one file, for people who write pins: `sweepgrid digest`.
+
+A fragment has its fragment digest, also when nobody includes it. A root has its composition
+digest once its whole closure is right, and a flat script also the flat plan digest.
+
+May be imported by: runner.cli. Imports: runner.compose, runner.formats.ad, runner.preflight,
+runner.model.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from runner.compose.closure import Closure, Scope, check_closure
+from runner.compose.graph import build_graph
+from runner.compose.pin import explain_stale
+from runner.compose.site import find_site_faults
+from runner.compose.source import Absent, SourceLoader
+from runner.formats.ad import digest as ad_digest
+from runner.formats.ad.fragment import ScriptKind
+from runner.formats.ad.program import AdFragment, AdProgram, graph_edges
+from runner.formats.ad.reader import AdReader, AdSource
+from runner.model.finding import Finding
+from runner.model.ids import Digest, Platform
+from runner.preflight.problem import ProblemBook
+from runner.preflight.select import select_sources
+from runner.preflight.settings import PreflightSettings
+
+
+class DigestReport(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The digests that a file has; `problems` say why one is missing."""
+
+    path: str
+    kind: ScriptKind | None = None
+    plan_digest: str | None = None
+    fragment_digest: Digest | None = None
+    composition_digest: Digest | None = None
+    problems: tuple[Finding, ...] = ()
+
+
+def digest_file(
+    path: str,
+    *,
+    platform: Platform | None = None,
+    target: str | None = None,
+    settings: PreflightSettings,
+) -> DigestReport:
+    """Return the digests of one file. `platform` and `target` are the caller's, as for a run.
+
+    Variables and the effective context change no digest and are not judged here.
+    """
+    loader = SourceLoader(settings.root)
+    reader = AdReader(level=settings.ad_level)
+    selection = select_sources([path], cwd=settings.cwd, loader=loader)
+    name = next(iter(selection.named), None)
+    if name is None:
+        return DigestReport(path=path, problems=_refused(path, selection.problems))
+    source = loader.load(name)
+    if isinstance(source, Absent):
+        finding = Finding(reason="source_unreadable", path=name, message=source.message)
+        return DigestReport(path=name, problems=(finding,))
+    graph = build_graph([name], loader=loader, reader=reader)
+    faults = explain_stale(graph, find_site_faults(graph), reader=reader)
+    scope = Scope(platform=None, target=None, names=None)
+    closure = check_closure(graph, name, site_faults=faults, scope=scope)
+    book = ProblemBook()
+    if source.is_oversized:
+        book.add_flow(name, (), closure.faults)
+        return DigestReport(path=name, problems=book.problems())
+    read = reader.read(source)
+    book.add_flow(name, _own_problems(read), closure.faults)
+    report = DigestReport(path=name, kind=read.kind, problems=book.problems())
+    if read.kind == "fragment":
+        return replace(report, fragment_digest=read.facts.digest)
+    if report.problems:
+        return report
+    return replace(
+        report,
+        composition_digest=_composition_digest(read, closure, reader),
+        plan_digest=ad_digest.plan_digest(read.script, platform=platform, target=target)
+        if read.kind == "flat"
+        else None,
+    )
+
+
+def _composition_digest(read: AdSource, closure: Closure, reader: AdReader) -> Digest:
+    bodies = {
+        each.facts.digest: AdFragment(path=each.path, script=each.script)
+        for each in (reader.sources[path] for path in closure.sources[1:])
+        if each.facts.digest is not None
+    }
+    # The platform of a program is outside its digest.
+    program = AdProgram(path=read.path, platform="android", root=read.script, fragments=bodies)
+    return ad_digest.composition_digest(read.script, graph=graph_edges(program))
+
+
+def _own_problems(read: AdSource) -> tuple[Finding, ...]:
+    """Return what is wrong with the file itself, for a fragment also as an include target."""
+    findings = list(read.findings)
+    locals_ = [("fragment_unsupported", read.guard_fault)]
+    if read.kind == "fragment":
+        facts = read.facts
+        locals_ = [("fragment_unsupported", facts.unsupported)]
+        locals_ += [("fragment_lifecycle", fault) for fault in facts.unsafe]
+        locals_.append(("fragment_entry_guard", facts.entry_missing or facts.entry_mismatch))
+    findings += [
+        Finding(
+            reason=reason,
+            path=read.path,
+            line=fault.line,
+            column=fault.column,
+            message=fault.message,
+            details={**fault.details, "source": read.path, "feature": fault.feature},
+        )
+        for reason, fault in locals_
+        if fault is not None
+    ]
+    return tuple(findings)
+
+
+def _refused(path: str, problems: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    if problems:
+        return problems
+    return (
+        Finding(
+            reason="path_missing",
+            path=path,
+            message=f"{path}: digests are of files, and this names none",
+            details={"argument": path},
+        ),
+    )

@@ -1,0 +1,222 @@
+"""One flow: its effective context, its scope, its own problems, and its plans.
+
+Pure. The platform of a flow is the caller's, then the runtime hint of its first `open`, then that
+of its `context` header; the caller's wins also over a header that says otherwise, so one flat flow
+can be tried on the other platform, while the fragments of a composed flow then do not fit. A flat
+flow without any platform becomes one plan for each platform of the grid.
+
+May be imported by: runner.preflight. Imports: runner.compose, runner.formats.ad, runner.model,
+runner.errors.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import get_args
+
+from msgspec import Struct
+
+from runner.compose.closure import Scope
+from runner.errors import InputError
+from runner.formats.ad import digest as ad_digest, variables
+from runner.formats.ad.program import (
+    FORMAT,
+    AdFragment,
+    AdProgram,
+    encode_program,
+    graph_edges,
+)
+from runner.formats.ad.reader import AdSource
+from runner.formats.ad.script import Action, AdScript
+from runner.model.finding import Finding
+from runner.model.ids import PLATFORMS, Digest, PlanId, Platform
+from runner.model.plan import CheckedPlan, Limits
+from runner.preflight.settings import RETRY_LIMIT, PreflightSettings
+
+DEFAULT_TARGET = "mobile"
+
+
+class FlowContext(Struct, frozen=True, kw_only=True):
+    """Where a flow runs and what it binds. `stated` is its one platform, `None` without any."""
+
+    stated: str | None
+    target: str
+    variables: dict[str, str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Everything that is bound, here or by the worker."""
+        return variables.BUILT_INS.union(self.variables)
+
+    def scope(self) -> Scope:
+        """Return what fragments inherit."""
+        return Scope(platform=self.stated, target=self.target, names=self.names)
+
+
+def find_context(source: AdSource, settings: PreflightSettings) -> FlowContext:
+    """Return the effective context and the variables of a flow.
+
+    The caller's assignments win over the shell's, those over the script's `env` lines.
+    """
+    script = source.script
+    stated = settings.platform or ad_digest.hinted_platform(script) or script.context.platform
+    return FlowContext(
+        stated=stated,
+        target=script.context.target or DEFAULT_TARGET,
+        variables={
+            **{line.key: line.value for line in script.env},
+            **variables.shell_scope(settings.environ),
+            **settings.variables,
+        },
+    )
+
+
+def find_flow_problems(source: AdSource, context: FlowContext) -> Iterator[Finding]:
+    """Yield the problems of a flow that are not composition faults of its includes."""
+    yield from source.findings
+    if source.guard_fault is not None:
+        fault = source.guard_fault
+        yield _problem(
+            source,
+            "fragment_unsupported",
+            fault.line,
+            fault.message,
+            {**fault.details, "source": source.path, "feature": fault.feature},
+        )
+    yield from _context_problems(source, context)
+    names = context.names
+    for use in source.facts.variables:
+        if use.name not in names:
+            yield _problem(
+                source,
+                "variable_unbound",
+                use.line,
+                f"nothing binds the variable {use.name}",
+                {"name": use.name},
+            )
+
+
+def _context_problems(source: AdSource, context: FlowContext) -> Iterator[Finding]:
+    if context.stated is None:
+        if source.kind == "composition":
+            yield _problem(
+                source,
+                "fragment_context_mismatch",
+                source.script.guards[0].line,
+                "a composed flow must state its platform, so that its fragments can be held to it",
+                {"source": source.path, "fact": "platform"},
+            )
+    elif context.stated not in PLATFORMS:
+        yield _problem(
+            source,
+            "context_mismatch",
+            1,
+            f"the flow is for platform {context.stated}; sweeps run on {' and '.join(PLATFORMS)}",
+            {"platform": context.stated},
+        )
+
+
+def tags_of(path: str, settings: PreflightSettings) -> tuple[str, ...]:
+    """Return the tags that the rules give to a flow, sorted."""
+    rules = (rule for rule in settings.rules if fnmatchcase(path, rule.match))
+    return tuple(sorted({tag for rule in rules for tag in rule.tags}))
+
+
+def is_selected(path: str, settings: PreflightSettings) -> bool:
+    """Tell whether a flow's tags are asked for: one of those to include, none to exclude."""
+    tags = set(tags_of(path, settings))
+    if tags & set(settings.exclude_tags):
+        return False
+    return not settings.include_tags or bool(tags & set(settings.include_tags))
+
+
+def build_plans(
+    source: AdSource,
+    context: FlowContext,
+    *,
+    fragments: Sequence[AdSource],
+    step_count: int,
+    settings: PreflightSettings,
+) -> Iterator[CheckedPlan]:
+    """Yield the plans of a flow without problems. Reasons: `program_invalid`."""
+    script = source.script
+    bodies = {
+        each.facts.digest: AdFragment(path=each.path, script=each.script)
+        for each in fragments
+        if each.facts.digest is not None
+    }
+    composition_digest: Digest | None = None
+    plan_digest = (
+        ad_digest.plan_digest(script, platform=settings.platform, target=None)
+        if source.kind == "flat"
+        else ""
+    )
+    for platform in _platforms(context, settings):
+        program = AdProgram(
+            path=source.path,
+            platform=platform,
+            target=context.target,
+            root=script,
+            fragments=bodies,
+        )
+        if composition_digest is None:
+            composition_digest = ad_digest.composition_digest(script, graph=graph_edges(program))
+        yield CheckedPlan(
+            id=PlanId(f"{source.path}@{platform}"),
+            path=source.path,
+            format=FORMAT,
+            kind="flat" if source.kind == "flat" else "composition",
+            platform=platform,
+            target=context.target,
+            composition_digest=composition_digest,
+            plan_digest=plan_digest,
+            program=encode_program(program),
+            variables=context.variables,
+            secrets=_secrets_of(source.path, settings),
+            tags=tags_of(source.path, settings),
+            step_count=step_count,
+            limits=_limits_of(script, settings),
+            retries=_retries_of(script, settings),
+            app=_first_app(script, context.variables),
+        )
+
+
+def _platforms(context: FlowContext, settings: PreflightSettings) -> Iterator[Platform]:
+    for platform in get_args(Platform):
+        if platform == context.stated or (
+            context.stated is None and platform in settings.grid_platforms
+        ):
+            yield platform
+
+
+def _limits_of(script: AdScript, settings: PreflightSettings) -> Limits:
+    plan_ms = script.context.timeout_ms if settings.timeout_ms is None else settings.timeout_ms
+    return Limits(plan_ms=plan_ms)
+
+
+def _retries_of(script: AdScript, settings: PreflightSettings) -> int:
+    if settings.retries is not None:
+        return settings.retries
+    return min(script.context.retries or 0, RETRY_LIMIT)
+
+
+def _secrets_of(path: str, settings: PreflightSettings) -> tuple[str, ...]:
+    rules = (rule for rule in settings.rules if fnmatchcase(path, rule.match))
+    names = {name for rule in rules for name in rule.secrets}
+    return tuple(sorted(names.union(settings.secrets)))
+
+
+def _first_app(script: AdScript, scope: Mapping[str, str]) -> str:
+    for node in script.nodes:
+        if isinstance(node, Action) and node.command == "open" and node.positionals:
+            try:
+                app = variables.expand(node.positionals[0], scope)
+            except InputError:
+                return ""  # The name is known on the device only.
+            return "" if "://" in app else app
+    return ""
+
+
+def _problem(
+    source: AdSource, reason: str, line: int, message: str, details: dict[str, object]
+) -> Finding:
+    return Finding(reason=reason, path=source.path, line=line, message=message, details=details)
