@@ -1,0 +1,226 @@
+"""The adb server's smart-socket protocol, asynchronously: for hot and long-lived calls.
+
+A request is four hex digits of length and the text; the answer `OKAY` or `FAIL` with a text. A
+device service needs two requests on one connection: the transport, then the service. Only
+`shell,v2` is used for commands: version 1 turns a lost device into an empty success. A stream
+that ends before its answer is complete is a loss, never a result. Every connection serves one
+request and is closed without waiting, so a cancelled call leaves nothing behind. No call here has
+a deadline of its own; callers bring one.
+
+May be imported by: drivers.android, tests. Imports: runner.errors, drivers.android.refusal.
+"""
+
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final, final
+
+import trio
+from msgspec import Struct
+
+from drivers.android.refusal import answer_invalid, classify_refusal, lost_in_command, server_lost
+from runner.errors import DeviceError
+
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+"""Neither a screenshot nor a log nor a tree is larger; a device that sends more is broken."""
+
+MAX_REQUEST_BYTES: Final = 0xFFFF
+"""Four hex digits of length say no more."""
+
+_CHUNK_BYTES: Final = 64 * 1024
+_PACKET: Final = struct.Struct("<BI")
+_STDOUT, _STDERR, _EXIT = 1, 2, 3
+
+
+class AdbEndpoint(Struct, frozen=True):
+    """Where an adb server listens."""
+
+    host: str
+    port: int
+
+
+class ShellAnswer(Struct, frozen=True, kw_only=True):
+    """What a finished command wrote, and its exit status."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int
+
+    @property
+    def text(self) -> str:
+        """Standard output as text, without carriage returns and surrounding white space."""
+        return self.stdout.decode("utf-8", "replace").replace("\r", "").strip()
+
+    @property
+    def error_text(self) -> str:
+        """Standard error as text, likewise."""
+        return self.stderr.decode("utf-8", "replace").replace("\r", "").strip()
+
+
+@final
+class Connection:
+    """One connection to the server, for one request."""
+
+    def __init__(
+        self, stream: trio.SocketStream, *, endpoint: AdbEndpoint, serial: str, label: str
+    ) -> None:
+        self._stream = stream
+        self._endpoint = endpoint
+        self._serial = serial
+        self._label = label
+        self._buffer = bytearray()
+
+    async def send_request(self, request: str) -> None:
+        """Send one request and read its `OKAY`. Errors speak of it by the connection's label.
+
+        Reasons: `adb_server_lost`, `adb_answer_invalid`, `device_lost`, `action_unsupported`
+        (too long), and those of `classify_refusal`.
+        """
+        data = request.encode()
+        if len(data) > MAX_REQUEST_BYTES:
+            raise DeviceError(
+                kind="misuse",
+                reason="action_unsupported",
+                message=f"a command of {len(data)} bytes is over the {MAX_REQUEST_BYTES} of adb",
+                details={"serial": self._serial, "sizeBytes": len(data)},
+            )
+        try:
+            await self._stream.send_all(b"%04x" % len(data) + data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            raise self._server_lost("the connection broke") from error
+        status = await self.read_exact(4)
+        if status == b"FAIL":
+            text = (await self.read_block()).decode("utf-8", "replace")
+            raise classify_refusal(text, serial=self._serial, request=self._label)
+        if status != b"OKAY":
+            raise self._invalid(f"status {status!r}")
+
+    async def read_exact(self, size: int) -> bytes:
+        """Return the next `size` bytes; the end before them is a loss."""
+        while len(self._buffer) < size:
+            if not await self._fill():
+                raise self._lost()
+        data = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return data
+
+    async def read_block(self) -> bytes:
+        """Return a block that four hex digits of length precede."""
+        head = await self.read_exact(4)
+        try:
+            size = int(head, 16)
+        except ValueError as error:
+            raise self._invalid(f"length {head!r}") from error
+        return await self.read_exact(size)
+
+    async def read_all(self) -> bytes:
+        """Return everything until the peer closes."""
+        while await self._fill():
+            if len(self._buffer) > MAX_ANSWER_BYTES:
+                raise self._invalid(f"an answer over {MAX_ANSWER_BYTES} bytes")
+        data = bytes(self._buffer)
+        self._buffer.clear()
+        return data
+
+    async def read_shell(self) -> ShellAnswer:
+        """Read the packets of a `shell,v2` service up to and with the exit status."""
+        stdout, stderr = bytearray(), bytearray()
+        while True:
+            kind, size = _PACKET.unpack(await self.read_exact(_PACKET.size))
+            if size + len(stdout) + len(stderr) > MAX_ANSWER_BYTES:
+                raise self._invalid(f"an answer over {MAX_ANSWER_BYTES} bytes")
+            data = await self.read_exact(size)
+            if kind == _STDOUT:
+                stdout += data
+            elif kind == _STDERR:
+                stderr += data
+            elif kind == _EXIT and size == 1:
+                return ShellAnswer(stdout=bytes(stdout), stderr=bytes(stderr), exit_code=data[0])
+            else:
+                raise self._invalid(f"shell packet {kind} of {size} bytes")
+
+    def close(self) -> None:
+        """Close at once."""
+        self._stream.socket.close()
+
+    async def _fill(self) -> bool:
+        try:
+            data = await self._stream.receive_some(_CHUNK_BYTES)
+        except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            raise self._lost() from error
+        self._buffer += data
+        return bool(data)
+
+    def _lost(self) -> DeviceError:
+        if self._serial:
+            return lost_in_command(serial=self._serial, request=self._label)
+        return self._server_lost("it closed the connection")
+
+    def _server_lost(self, why: str) -> DeviceError:
+        return server_lost(host=self._endpoint.host, port=self._endpoint.port, why=why)
+
+    def _invalid(self, why: str) -> DeviceError:
+        return answer_invalid(host=self._endpoint.host, port=self._endpoint.port, why=why)
+
+
+@asynccontextmanager
+async def open_host_service(endpoint: AdbEndpoint, request: str) -> AsyncIterator[Connection]:
+    """Ask the server itself (`host:…`); yield the connection after `OKAY`."""
+    connection = await _connect(endpoint, serial="", label=request)
+    try:
+        await connection.send_request(request)
+        yield connection
+    finally:
+        connection.close()
+
+
+@asynccontextmanager
+async def open_device_service(
+    endpoint: AdbEndpoint, serial: str, service: str, *, label: str = ""
+) -> AsyncIterator[Connection]:
+    """Open `service` on the device; yield the connection after both `OKAY`.
+
+    `label` stands for a service in errors that must not be repeated, as it holds a secret.
+    """
+    connection = await _connect(endpoint, serial=serial, label=label or service)
+    try:
+        await connection.send_request(f"host:transport:{serial}")
+        await connection.send_request(service)
+        yield connection
+    finally:
+        connection.close()
+
+
+async def run_shell(
+    endpoint: AdbEndpoint, serial: str, command: str, *, label: str = ""
+) -> ShellAnswer:
+    """Run `command` in the device's shell and return its whole answer.
+
+    Reasons: those of `Connection.send_request`, and `device_lost`.
+    """
+    service = f"shell,v2,raw:{command}"
+    async with open_device_service(endpoint, serial, service, label=label) as connection:
+        return await connection.read_shell()
+
+
+async def run_exec(endpoint: AdbEndpoint, serial: str, command: str) -> bytes:
+    """Run `command` without a terminal and return its raw output.
+
+    This service has no end mark: the caller must be able to tell a whole answer from a part.
+    """
+    async with open_device_service(endpoint, serial, f"exec:{command}") as connection:
+        return await connection.read_all()
+
+
+async def ask_server(endpoint: AdbEndpoint, request: str) -> str:
+    """Ask the server and return the text of its answer."""
+    async with open_host_service(endpoint, request) as connection:
+        return (await connection.read_block()).decode("utf-8", "replace")
+
+
+async def _connect(endpoint: AdbEndpoint, *, serial: str, label: str) -> Connection:
+    try:
+        stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
+    except OSError as error:
+        raise server_lost(host=endpoint.host, port=endpoint.port, why=str(error)) from error
+    return Connection(stream, endpoint=endpoint, serial=serial, label=label)
