@@ -1,0 +1,291 @@
+"""The device's shell: runs parsed scripts with expansion, pipes, redirects and exit statuses.
+
+A pipe runs its commands one after the other, each with the output of the one before: enough for
+commands that end. What a command does stands in the `shell_*` tables.
+
+May be imported by: grid.lab, tests. Imports: grid.lab.
+"""
+
+import fnmatch
+import posixpath
+from collections.abc import Mapping
+from typing import Final, final
+
+import trio
+
+from grid.lab.android import AndroidSystem
+from grid.lab.shell_call import (
+    Call,
+    DeviceCommand,
+    FixedInput,
+    Put,
+    ShellStreams,
+    os_error_text,
+)
+from grid.lab.shell_grammar import (
+    Command,
+    Pipeline,
+    Redirect,
+    Script,
+    Substitution,
+    SyntaxProblem,
+    Text,
+    Word,
+    WordPart,
+    parse_script,
+)
+
+SHELL_NAME: Final = "/system/bin/sh"
+NOT_FOUND: Final = 127
+_SYNTAX_STATUS: Final = 1
+_BINARIES: Final = ("/system/bin/", "/system/xbin/", "/vendor/bin/")
+_WRAPPERS: Final = ("exec", "toybox", "command", "builtin")
+_MAX_NESTED: Final = 20
+_GLOB: Final = frozenset("*?[")
+
+
+@final
+class Shell:
+    """One shell process: its variables, folder and last status."""
+
+    def __init__(
+        self, system: AndroidSystem, commands: Mapping[str, DeviceCommand], *, depth: int = 0
+    ) -> None:
+        self._system = system
+        self._commands = commands
+        self._depth = depth
+        self._variables: dict[str, str] = {
+            "HOME": "/",
+            "PATH": "/system/bin",
+            "TMPDIR": "/data/local/tmp",
+            "EXTERNAL_STORAGE": "/sdcard",
+            "ANDROID_DATA": "/data",
+            "USER": "shell",
+        }
+        self._cwd = "/"
+        self._status = 0
+        self.has_exited = False
+
+    async def run(self, text: str, streams: ShellStreams) -> int:
+        """Run a command text; return its exit status."""
+        await self._pause()
+        script = parse_script(text)
+        if isinstance(script, SyntaxProblem):
+            streams.err(f"{SHELL_NAME}: {script.message}\n".encode())
+            return _SYNTAX_STATUS
+        return await self._run_script(script, streams)
+
+    async def _pause(self) -> None:
+        # A checkpoint even without latency, so that no stream of commands starves the others.
+        await trio.sleep(self._system.profile.shell_ms / 1000 if self._depth == 0 else 0)
+
+    async def _run_script(self, script: Script, streams: ShellStreams) -> int:
+        for operator, pipeline in script.items:
+            if self.has_exited:
+                break
+            if (operator == "&&" and self._status) or (operator == "||" and not self._status):
+                continue
+            self._status = await self._run_pipeline(pipeline, streams)
+        return self._status
+
+    async def _run_pipeline(self, pipeline: Pipeline, streams: ShellStreams) -> int:
+        stdin = streams.stdin
+        status = 0
+        for command in pipeline.commands[:-1]:
+            piped = bytearray()
+            inner = ShellStreams(stdin, piped.extend, streams.err, streams.flush)
+            await self._run_command(command, inner)
+            stdin = FixedInput(bytes(piped))
+        last = ShellStreams(stdin, streams.out, streams.err, streams.flush)
+        status = await self._run_command(pipeline.commands[-1], last)
+        return int(status == 0) if pipeline.is_negated else status
+
+    async def _run_command(self, command: Command, streams: ShellStreams) -> int:
+        files: list[tuple[str, bytearray]] = []
+        try:
+            redirected = await self._redirect(command.redirects, streams, files)
+        except OSError as error:
+            streams.err(
+                f"{SHELL_NAME}: can't create {error.filename}: {os_error_text(error)}\n".encode()
+            )
+            return 1
+        try:
+            if command.body is not None:
+                status = await self._run_subshell(command.body, redirected)
+            else:
+                status = await self._run_simple(command, redirected)
+        finally:
+            for path, data in files:
+                self._save(path, data, streams)
+        return status
+
+    def _save(self, path: str, data: bytearray, streams: ShellStreams) -> None:
+        try:
+            self._system.disk.append(path, bytes(data))
+        except OSError as error:
+            streams.err(f"{SHELL_NAME}: {path}: {os_error_text(error)}\n".encode())
+
+    async def _run_subshell(self, body: Script, streams: ShellStreams) -> int:
+        inner = self._nested()
+        return await inner._run_script(body, streams)  # noqa: SLF001 -- another shell of this class.
+
+    def _nested(self) -> "Shell":
+        inner = Shell(self._system, self._commands, depth=self._depth + 1)
+        inner._variables = dict(self._variables)
+        inner._cwd = self._cwd
+        inner._status = self._status
+        return inner
+
+    async def _run_simple(self, command: Command, streams: ShellStreams) -> int:
+        words: list[str] = []
+        for word in command.words:
+            words += await self._expand(word, streams)
+        assigned = {
+            name: "".join(await self._expand(word, streams, is_split=False))
+            for name, word in command.assignments
+        }
+        while words and words[0] in _WRAPPERS:
+            del words[0]
+        if not words:
+            self._variables.update(assigned)
+            return 0
+        name, *args = words
+        for folder in _BINARIES:
+            name = name.removeprefix(folder)
+        if self._depth >= _MAX_NESTED:
+            streams.err(f"{SHELL_NAME}: nested too deeply\n".encode())
+            return 1
+        built_in = await self._run_built_in(name, args, streams)
+        if built_in is not None:
+            return built_in
+        action = self._commands.get(name)
+        if action is None:
+            self._system.phone.log("sh", f"no such command: {name}", level="W")
+            streams.err(f"{SHELL_NAME}: {name}: inaccessible or not found\n".encode())
+            return NOT_FOUND
+        variables = {**self._variables, **assigned}
+        return await action(
+            Call(self._system, name, tuple(args), streams, variables=variables, cwd=self._cwd)
+        )
+
+    async def _run_built_in(self, name: str, args: list[str], streams: ShellStreams) -> int | None:
+        """Run what changes the shell itself; None when `name` is no such command."""
+        match name:
+            case "exit":
+                self.has_exited = True
+                is_number = bool(args) and args[0].isascii() and args[0].isdigit()
+                return int(args[0]) % 256 if is_number else self._status
+            case "export":
+                for arg in args:
+                    key, equals, value = arg.partition("=")
+                    if equals:
+                        self._variables[key] = value
+                return 0
+            case "cd":
+                return self._change_folder(args[0] if args else "/", streams)
+            case "pwd":
+                streams.out(f"{self._cwd}\n".encode())
+                return 0
+            case "sh" if len(args) >= 2 and args[0] == "-c":
+                return await self._nested().run(args[1], streams)
+            case "sh":
+                text = b""
+                while data := await streams.stdin.read():
+                    text += data
+                return await self._nested().run(text.decode("utf-8", "replace"), streams)
+            case _:
+                return None
+
+    def _change_folder(self, name: str, streams: ShellStreams) -> int:
+        path = posixpath.normpath(posixpath.join(self._cwd, name))
+        disk = self._system.disk
+        if not disk.exists(path) or not disk.stat(path).is_folder:
+            streams.err(f"{SHELL_NAME}: cd: {name}: No such file or directory\n".encode())
+            return 2
+        self._cwd = path
+        return 0
+
+    # -- Redirects -------------------------------------------------------------------------------
+
+    async def _redirect(
+        self,
+        redirects: tuple[Redirect, ...],
+        streams: ShellStreams,
+        files: list[tuple[str, bytearray]],
+    ) -> ShellStreams:
+        stdin = streams.stdin
+        puts: dict[int, Put] = {1: streams.out, 2: streams.err}
+        for redirect in redirects:
+            target = "".join(await self._expand(redirect.target, streams, is_split=False))
+            if redirect.operator == "<":
+                path = posixpath.join(self._cwd, target)
+                stdin = FixedInput(b"" if path == "/dev/null" else self._system.disk.read(path))
+            elif redirect.operator == ">&":
+                puts[redirect.descriptor] = puts[2 if target == "2" else 1]
+            else:
+                puts[redirect.descriptor] = self._open(target, redirect.operator, files)
+        return ShellStreams(stdin, puts[1], puts[2], streams.flush)
+
+    def _open(self, target: str, operator: str, files: list[tuple[str, bytearray]]) -> Put:
+        path = posixpath.join(self._cwd, target)
+        if path == "/dev/null":
+            return lambda _: None
+        if operator == ">":
+            self._system.disk.write(path, b"")
+        else:
+            self._system.disk.append(path, b"")
+        data = bytearray()
+        files.append((path, data))
+        return data.extend
+
+    # -- Expansion -------------------------------------------------------------------------------
+
+    async def _expand(
+        self, word: Word, streams: ShellStreams, *, is_split: bool = True
+    ) -> list[str]:
+        """Return the fields of a word: variables and outputs split at blanks, files matched."""
+        fields: list[list[tuple[str, bool]]] = [[]]
+        for part in word.parts:
+            text = await self._value(part, streams)
+            if part.is_quoted or isinstance(part, Text) or not is_split:
+                fields[-1].append((text, part.is_quoted))
+                continue
+            pieces = text.split()
+            if text[:1].isspace() and fields[-1]:
+                fields.append([])
+            for index, piece in enumerate(pieces):
+                if index:
+                    fields.append([])
+                fields[-1].append((piece, False))
+            if pieces and text[-1:].isspace():
+                fields.append([])
+        return [name for field in fields if field for name in self._match_files(field, is_split)]
+
+    async def _value(self, part: WordPart, streams: ShellStreams) -> str:
+        if isinstance(part, Text):
+            return part.text
+        if isinstance(part, Substitution):
+            captured = bytearray()
+            inner = ShellStreams(FixedInput(), captured.extend, streams.err, streams.flush)
+            await self._run_subshell(part.script, inner)
+            return captured.decode("utf-8", "surrogateescape").rstrip("\n")
+        return str(self._status) if part.name == "?" else self._variables.get(part.name, "")
+
+    def _match_files(self, field: list[tuple[str, bool]], is_split: bool) -> list[str]:  # noqa: FBT001 -- private, one caller.
+        plain = "".join(text for text, _ in field)
+        has_glob = any(not quoted and _GLOB & set(text) for text, quoted in field)
+        if not (has_glob and is_split):
+            return [plain]
+        # Quoted characters of a pattern stand for themselves.
+        pattern = "".join(_escape_glob(text) if quoted else text for text, quoted in field)
+        folder, name = posixpath.split(pattern)
+        try:
+            names = self._system.disk.list_folder(posixpath.join(self._cwd, folder))
+        except OSError:
+            return [plain]
+        found = [posixpath.join(folder, each) for each in fnmatch.filter(names, name)]
+        return found or [plain]
+
+
+def _escape_glob(text: str) -> str:
+    return "".join(f"[{char}]" if char in _GLOB else char for char in text)
