@@ -30,7 +30,13 @@ class Assignment(Struct, frozen=True, kw_only=True):
 
 
 class AttemptResult(Struct, frozen=True, kw_only=True):
-    """How an attempt ended. `began` tells whether its first step was started."""
+    """How an attempt ended. `began` tells whether its first step was started.
+
+    `refused`: the device was gone before the attempt reached it, so nothing was tried.
+    `usable`: the device can take the next attempt at once; when it cannot, a later change
+    announces it. `session` is the session of the device (see `DeviceChange`) that it ran in.
+    `start_delay_ms` is what passed between the call and the first command on the device.
+    """
 
     plan_id: PlanId
     attempt_id: AttemptId
@@ -41,15 +47,25 @@ class AttemptResult(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     address: StepAddress | None = None
     provenance: Provenance | None = None
+    refused: bool = False
+    usable: bool = True
+    session: int = 0
+    start_delay_ms: float = 0.0
 
 
 class DeviceChange(Struct, frozen=True, kw_only=True):
-    """A device became usable or unusable for new attempts."""
+    """A device became usable or unusable for new attempts.
+
+    `session` grows each time the device is opened anew, so that late news of an older session is
+    recognised. `returns` tells of a device that is not ready whether its return is awaited.
+    """
 
     facts: DeviceFacts
     state: Literal["ready", "lost", "unhealthy", "quarantined"]
     reason: str = ""
     message: str = ""
+    session: int = 0
+    returns: bool = True
 
 
 class Pool(Protocol):
@@ -59,6 +75,11 @@ class Pool(Protocol):
     call is cancelled with `cancel`; it raises only `trio.Cancelled`. `next_change` waits for the
     next device change; the first changes announce the devices that are ready.
     """
+
+    @property
+    def devices(self) -> tuple[DeviceFacts, ...]:
+        """Every device that will be announced, with the facts known before it is opened."""
+        ...
 
     async def run(self, assignment: Assignment) -> AttemptResult:
         """Run one attempt on its device."""
