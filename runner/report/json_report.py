@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from runner.exits import ExitStatus
 from runner.model.address import Provenance, StepAddress, render_token
 from runner.model.failure import Failure
 from runner.model.verdict import AttemptOutcome, Verdict
@@ -75,13 +76,22 @@ class RunJson(Struct, frozen=True, kw_only=True, rename="camel"):
     problems: list[Any]
 
 
-def run_json(run: RunSummary, *, problems: list[Any] | None = None, stored: bool = True) -> RunJson:
-    """Return the report of `run`; `problems` are preflight's, when some plans were skipped."""
-    status, causes = exit_status(run)
+def run_json(
+    run: RunSummary,
+    *,
+    problems: list[Any] | None = None,
+    stored: bool = True,
+    status: ExitStatus | None = None,
+) -> RunJson:
+    """Return the report of `run`; `problems` are preflight's, when some plans were skipped.
+
+    `status` overrides what the journal says, for a run whose journal failed.
+    """
+    status = status or exit_status(run)
     return RunJson(
         run_id=run.run_id,
-        exit=status,
-        exit_causes=causes,
+        exit=status.exit,
+        exit_causes=status.causes,
         complete=run.exit is not None,
         stored=stored,
         started_at=None if run.started_ms is None else render_utc(run.started_ms),

@@ -8,11 +8,11 @@ May be imported by: runner.report, runner.cli, tests. Imports: runner.model.
 """
 
 from collections.abc import Iterable
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runner.exits import INTERRUPTED, ExitStatus
 from runner.model.address import Provenance, StepAddress
 from runner.model.event import (
     ArtifactStored,
@@ -29,8 +29,6 @@ from runner.model.event import (
 from runner.model.failure import Failure
 from runner.model.ids import AttemptId, DeviceId, PlanId, Platform, RunId
 from runner.model.verdict import AttemptOutcome, Verdict
-
-INTERRUPTED_EXIT: Final = 10
 
 
 class ArtifactEntry(Struct, frozen=True, kw_only=True):
@@ -245,11 +243,11 @@ def final_verdict(plan: PlanEntry) -> tuple[Verdict, str]:
     return plan.verdict, plan.reason
 
 
-def exit_status(run: RunSummary) -> tuple[int, tuple[int, ...]]:
+def exit_status(run: RunSummary) -> ExitStatus:
     """Return the exit status and its causes; a run without an end was interrupted."""
     if run.exit is None:
-        return INTERRUPTED_EXIT, (INTERRUPTED_EXIT,)
-    return run.exit, run.exit_causes
+        return ExitStatus(INTERRUPTED, (INTERRUPTED,))
+    return ExitStatus(run.exit, run.exit_causes)
 
 
 def decisive_attempt(plan: PlanEntry) -> AttemptEntry | None:

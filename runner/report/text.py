@@ -3,6 +3,7 @@
 Pure. May be imported by: runner.cli, tests. Imports: runner.model, runner.report.
 """
 
+from runner.exits import ExitStatus
 from runner.model.address import render_token
 from runner.report.json_report import totals
 from runner.report.summary import (
@@ -13,7 +14,7 @@ from runner.report.summary import (
     exit_status,
     final_verdict,
 )
-from runner.report.words import plural, render_cause, render_duration, render_place
+from runner.report.words import plural, render_duration, render_place
 
 _ORDER = (
     "failed", "timed_out", "inconclusive", "infra_exhausted", "needs_attention", "not_run",
@@ -21,9 +22,9 @@ _ORDER = (
 )  # fmt: skip
 
 
-def render_text(run: RunSummary, *, stored: bool = True) -> str:
+def render_text(run: RunSummary, *, stored: bool = True, status: ExitStatus | None = None) -> str:
     """Return the report: failures first and explained, then the totals."""
-    status, causes = exit_status(run)
+    status = status or exit_status(run)
     lines: list[str] = []
     for plan in sorted(run.plans, key=lambda one: (_ORDER.index(final_verdict(one)[0]), one.id)):
         lines += _plan_lines(plan)
@@ -38,8 +39,9 @@ def render_text(run: RunSummary, *, stored: bool = True) -> str:
         lines.append("the run did not end: plans without a verdict count as not run")
     if not stored:
         lines.append("NOT STORED: the journal failed, this report is all there is")
-    others = f" (all causes: {', '.join(map(str, causes))})" if len(causes) > 1 else ""
-    lines.append(f"exit status: {status}{others}")
+    shown = ", ".join(map(str, status.causes))
+    others = f" (all causes: {shown})" if len(status.causes) > 1 else ""
+    lines.append(f"exit status: {status.exit}{others}")
     return "\n".join(lines) + "\n"
 
 
@@ -48,8 +50,9 @@ def _plan_lines(plan: PlanEntry) -> list[str]:
     last = decisive_attempt(plan)
     time = sum(attempt.duration_ms or 0 for attempt in plan.attempts)
     where = f" on {last.device}" if last is not None and last.device else ""
+    platform = f" [{plan.platform}]" if plan.platform else ""
     tail = f" ({reason})" if reason and verdict not in {"passed", "flaky"} else ""
-    lines = [f"{verdict:<9} {plan.path} [{plan.platform}]{where} {render_duration(time)}{tail}"]
+    lines = [f"{verdict:<9} {plan.path}{platform}{where} {render_duration(time)}{tail}"]
     if verdict == "passed":
         return lines
     for attempt in plan.attempts:
@@ -59,7 +62,10 @@ def _plan_lines(plan: PlanEntry) -> list[str]:
 
 
 def _attempt_lines(attempt: AttemptEntry) -> list[str]:
-    lines = [f"    attempt {attempt.number} on {attempt.device}: {render_cause(attempt)}"]
+    cause = attempt.outcome or "interrupted"
+    if attempt.failure is not None:
+        cause = f"{attempt.failure.message} [{attempt.failure.reason}]"
+    lines = [f"    attempt {attempt.number} on {attempt.device}: {cause}"]
     step = attempt.steps[-1] if attempt.steps else None
     if attempt.address is not None:
         if step is not None and step.address == attempt.address and step.text:

@@ -3,6 +3,7 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given, strategies as st
 
+from runner.exits import ExitStatus
 from runner.model.address import InvocationSegment, Provenance, SourceRef
 from runner.model.event import (
     ArtifactStored,
@@ -133,7 +134,7 @@ def test_a_killed_run_reports_what_was_done_and_the_rest_as_not_run() -> None:
     run = _summary(killed=True)
     report = json.loads(render_json(run_json(run)))
 
-    assert (10, (10,)) == exit_status(run)
+    assert ExitStatus(10, (10,)) == exit_status(run)
     assert ["passed", "failed", "not_run"] == [plan["verdict"] for plan in report["plans"]]
     assert "interrupted" == report["plans"][2]["reason"]
     assert report["complete"] is False

@@ -1,0 +1,88 @@
+"""From the command line and the environment to preflight settings and a grid file.
+
+May be imported by: runner.cli. Imports: runner.preflight, runner.cli.request, grid.inventory.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from grid.inventory import Inventory, load_inventory
+from runner.cli.request import PreflightRequest, one_of
+from runner.formats.ad.reader import AdLevel
+from runner.formats.ad.variables import parse_assignment
+from runner.model.ids import PLATFORMS, Platform
+from runner.preflight.select import find_root
+from runner.preflight.settings import PreflightSettings
+
+GRID_VARIABLE = "SWEEPGRID_GRID"
+DEFAULT_GRID = Path("grid.toml")
+
+
+def grid_path(given: Path | None) -> Path | None:
+    """Return the grid file: the one given, then the environment's, then `./grid.toml`."""
+    if given is not None:
+        return given
+    named = os.environ.get(GRID_VARIABLE)
+    if named:
+        return Path(named)
+    return DEFAULT_GRID if DEFAULT_GRID.is_file() else None
+
+
+def grid_of(given: Path | None) -> Inventory | None:
+    """Load the grid file, if there is one. Reasons: `grid_file_unreadable`, `grid_file_invalid`."""
+    path = grid_path(given)
+    return None if path is None else load_inventory(path)
+
+
+def platforms_of(grid: Inventory | None) -> tuple[Platform, ...]:
+    """Return the platforms that a grid file speaks of; without one, all."""
+    if grid is None:
+        return PLATFORMS
+    present: dict[Platform, bool] = {"android": bool(grid.adb), "ios": bool(grid.wda)}
+    return tuple(platform for platform in PLATFORMS if present[platform])
+
+
+def settings_of(
+    request: PreflightRequest,
+    *,
+    platforms: Sequence[Platform],
+    plan_ms: int | None = None,
+    retries: int | None = None,
+) -> PreflightSettings:
+    """Return what preflight needs. Reasons: `option_invalid`, `variable_invalid`."""
+    platform = request.platform
+    if platform is not None:
+        one_of("--platform", platform, PLATFORMS)
+    return PreflightSettings(
+        root=str(request.root) if request.root is not None else default_root(request.paths),
+        cwd=str(Path.cwd()),
+        platform=cast("Platform | None", platform),
+        grid_platforms=tuple(platforms),
+        variables=dict(parse_assignment(text) for text in request.env),
+        environ=dict(os.environ),
+        ad_level=ad_level_of(request),
+        secrets=request.secrets,
+        timeout_ms=plan_ms,
+        retries=retries,
+    )
+
+
+def ad_level_of(request: PreflightRequest) -> AdLevel:
+    """Return the compatibility level that was asked for. Reasons: `option_invalid`."""
+    return cast("AdLevel", one_of("--ad-level", request.ad_level, ("main", "0.21")))
+
+
+def default_root(paths: Sequence[str]) -> str:
+    """Return the source root for a caller who gives none.
+
+    It is the repository's top, else the current folder. Flows that lie elsewhere have a root of
+    their own: the top of their repository, else the folder that holds them all.
+    """
+    here = Path(find_root(str(Path.cwd())))
+    named = [Path(path).resolve() for path in paths if Path(path).exists()]
+    if all(path.is_relative_to(here) for path in named):
+        return str(here)
+    common = Path(os.path.commonpath(named))
+    return find_root(str(common if common.is_dir() else common.parent))
