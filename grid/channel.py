@@ -9,6 +9,7 @@ manager is the one closer of the stream.
 May be imported by: grid, tests. Imports: grid.message, runner.errors, trio.
 """
 
+import zlib
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -46,6 +47,8 @@ class Channel:
         self._sending = trio.Lock()
         self._heartbeat_s = heartbeat_s
         self._silence_s = heartbeat_s * _SILENT_BEATS
+        self._heard_s = trio.current_time()
+        self._is_silent = False
 
     async def send(self, message: Message) -> None:
         """Send one message. Reasons: `channel_frame_too_large`, `channel_closed`."""
@@ -69,15 +72,8 @@ class Channel:
 
     async def _next_payload(self) -> bytes:
         while not self._ready:
-            data = b""
-            with trio.move_on_after(self._silence_s) as limit:
-                data = await self._receive_some()
-            if limit.cancelled_caught:
-                raise GridError(
-                    reason="channel_silent",
-                    message=f"nothing came on the channel for {self._silence_s:g} s",
-                    details={"silence_ms": round(self._silence_s * 1000)},
-                )
+            data = await self._receive_some()
+            self._heard_s = trio.current_time()
             if not data:
                 within = "between messages" if self._reader.is_empty else "within a message"
                 raise _closed(f"the other side closed it {within}")
@@ -88,6 +84,8 @@ class Channel:
         try:
             return bytes(await self._stream.receive_some(_READ_BYTES))
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
+            if self._is_silent:
+                raise _silent(self._silence_s) from error
             raise _closed("the connection broke") from error
 
     async def greet(self, name: str) -> str:
@@ -108,10 +106,20 @@ class Channel:
             )
         return hello.name
 
-    async def beat(self) -> None:
-        """Send heartbeats until the channel is closed."""
+    async def beat(self, phase: float = 0.0) -> None:
+        """Send heartbeats until the channel is closed, and close it when nothing comes.
+
+        Silence is looked for here, once a heartbeat, so that receiving needs no timer; some task
+        must be receiving meanwhile. `phase` (0 to 1) of many channels keeps them from beating all
+        at once.
+        """
+        await trio.sleep(phase * self._heartbeat_s)
         while True:
             await trio.sleep(self._heartbeat_s)
+            if trio.current_time() - self._heard_s >= self._silence_s:
+                self._is_silent = True
+                await trio.aclose_forcefully(self._stream)
+                return
             try:
                 await self.send(Heartbeat())
             except GridError:
@@ -129,10 +137,26 @@ async def open_channel(
     """
     channel = Channel(stream, heartbeat_s=heartbeat_s)
     try:
-        await channel.greet(name)
+        with trio.move_on_after(heartbeat_s * _SILENT_BEATS) as limit:
+            await channel.greet(name)
+        if limit.cancelled_caught:
+            raise _silent(heartbeat_s * _SILENT_BEATS)
         yield channel
     finally:
         await trio.aclose_forcefully(stream)
+
+
+def phase_of(name: str) -> float:
+    """Return a fraction that differs between names, to spread what many would do at once."""
+    return (zlib.crc32(name.encode("utf-8", "backslashreplace")) % 1000) / 1000
+
+
+def _silent(silence_s: float) -> GridError:
+    return GridError(
+        reason="channel_silent",
+        message=f"nothing came on the channel for {silence_s:g} s",
+        details={"silence_ms": round(silence_s * 1000)},
+    )
 
 
 def _closed(why: str) -> GridError:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.protocol import Device, OpenDevice, WaitLost
-from grid.channel import open_channel
+from grid.channel import open_channel, phase_of
 from grid.health import check_gate
 from grid.lease import Lease, LeaseStore, Release, Renew, Take
 from grid.link import Link, LinkPorts, refusal
@@ -200,8 +200,10 @@ class Keeper:
     async def _renew(self, lease: Lease) -> None:
         ttl_ms = round(self._settings.lease_ttl_s * 1000)
         expires_ms = lease.expires_ms
+        third_s = self._settings.lease_ttl_s / 3
+        await trio.sleep(phase_of(self.facts.id) * third_s)  # Spreads the renewals of a pool.
         while True:
-            await trio.sleep(self._settings.lease_ttl_s / 3)
+            await trio.sleep(third_s)
             at_ms = self._ports.clock.wall_ms()
             want = Renew(device=lease.device, fence=lease.fence, at_ms=at_ms, ttl_ms=ttl_ms)
             try:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from grid.artifact import ArtifactStore, PieceJoiner
-from grid.channel import Channel
+from grid.channel import Channel, phase_of
 from grid.message import ArtifactPiece, Assign, Cancel, Ended, Events, Message
 from runner.errors import DeviceError, EvidenceError, GridError, RunnerError
 from runner.model.event import Logged
@@ -80,7 +80,7 @@ class Link:
         """Carry messages until the channel ends, the device is unusable, or it is cancelled."""
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(channel.beat)
+                nursery.start_soon(channel.beat, phase_of(self._device_id))
                 nursery.start_soon(self._send, channel)
                 nursery.start_soon(self._enforce_cancel, nursery.cancel_scope)
                 await self._receive(channel)

@@ -17,7 +17,7 @@ May be imported by: grid, tests. Imports: drivers.protocol, runner.machine, runn
 
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar, assert_never, final
+from typing import Final, Protocol, TypeVar, assert_never, final
 
 import trio
 from msgspec import Struct
@@ -46,6 +46,7 @@ from runner.model.failure import Failure, failure_of, is_infrastructure
 from runner.model.verdict import AttemptOutcome
 
 _Answer = TypeVar("_Answer")
+_TALK: Final = 16
 
 
 class TimeLimits(Struct, frozen=True, kw_only=True):
@@ -91,6 +92,7 @@ class Play:
         self._step: Tell | None = None
         self._step_text = ""
         self._stop_failure: Failure | None = None
+        self._talk = 0
         self.has_begun = False
         self.first_command_s: float | None = None
         self.last_read: ScreenRead | None = None
@@ -121,7 +123,6 @@ class Play:
             return outcome
 
     async def _answer(self, intent: Intent) -> Observation:
-        await trio.lowlevel.checkpoint()  # An interpreter that only talks can be stopped too.
         match intent:
             case Look():
                 return await self._look()
@@ -136,6 +137,9 @@ class Play:
                 return Resumed(at_ms=self._now_ms())
             case Tell():
                 self._hear(intent)
+                self._talk += 1
+                if self._talk % _TALK == 0:
+                    await trio.lowlevel.checkpoint()  # One that only talks can be stopped too.
                 return Resumed(at_ms=self._now_ms())
             case Shoot():
                 return await self._shoot(intent)

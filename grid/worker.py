@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.protocol import Device, WaitLost
-from grid.channel import HEARTBEAT_S, Channel, open_channel
+from grid.channel import HEARTBEAT_S, Channel, open_channel, phase_of
 from grid.evidence import collect_evidence
 from grid.message import ArtifactKind, ArtifactPiece, Assign, Cancel, Ended
 from grid.outbox import Outbox, Stamp
@@ -75,7 +75,7 @@ class _Worker:
 
     async def serve(self, channel: Channel, wait_lost: WaitLost | None) -> Failure | None:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(channel.beat)
+            nursery.start_soon(channel.beat, phase_of(self._device.facts.id))
             nursery.start_soon(self._outbox.send_to, channel)
             if wait_lost is not None:
                 nursery.start_soon(self._watch, wait_lost)

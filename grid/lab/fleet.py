@@ -25,6 +25,7 @@ from grid.lab.control import serve_control
 from grid.lab.phone import SimPhone
 from grid.lab.usbmuxd import UsbDevice, serve_usbmuxd
 from grid.lab.wda import serve_wda
+from runner.clock import SystemClock
 from runner.errors import GridError, InputError, RunnerError
 from runner.model.ids import Platform
 
@@ -146,12 +147,12 @@ async def _run(
         phones: dict[str, SimPhone] = {}
         for number in range(1, spec.android + 1):
             # The phone has a serial of its own; adb knows it by its address.
-            phone = _make_phone("android", f"LABA{number:04d}", app, spec.seed + number)
+            phone = _make_phone("android", _serial("LABA", number), app, spec.seed + number)
             phones[f"{HOST}:{await nursery.start(serve_adbd, phone)}"] = phone
         serials = tuple(phones)
         on_bus: list[UsbDevice] = []
         for number in range(1, spec.ios + 1):
-            udid = f"00008120-{spec.seed & 0xFFFF:04X}{number:012X}"
+            udid = _serial("00008120-", number)
             phone = phones[udid] = _make_phone("ios", udid, app, spec.seed + number)
             port: int = await nursery.start(serve_wda, phone)
             on_bus.append(UsbDevice(device_id=number, phone=phone, ports={WDA_PORT: (HOST, port)}))
@@ -175,8 +176,20 @@ async def _run(
         nursery.cancel_scope.cancel()
 
 
+def _serial(prefix: str, number: int) -> str:
+    """Return the name of a phone, unlike that of any phone of another lab on this computer."""
+    return f"{prefix}{os.getpid():08X}{number:08X}"
+
+
 def _make_phone(platform: Platform, serial: str, app: AppSpec, seed: int) -> SimPhone:
-    return SimPhone(platform=platform, serial=serial, app=app, clock=trio.current_time, seed=seed)
+    clock = SystemClock()
+    return SimPhone(
+        platform=platform,
+        serial=serial,
+        app=app,
+        clock=lambda: clock.wall_ms() / 1000,  # Phones show and log the time of the day.
+        seed=seed,
+    )
 
 
 async def _attach_all(server: AdbServerHandle, serials: tuple[str, ...], connect: Connect) -> None:

@@ -14,7 +14,7 @@ from grid.lab.app import SimApp
 from grid.lab.appfile import AppSpec
 from grid.lab.appstack import AppStack, AppState
 from grid.lab.fault import FaultBoard
-from grid.lab.layout import HEIGHT, SCREEN, WIDTH, keyboard_node
+from grid.lab.layout import HEIGHT, KEYBOARD, SCREEN, WIDTH, keyboard_node
 from grid.lab.node import SimAlert, SimNode
 from grid.lab.phonelog import LogLevel, LogLine, PhoneLog
 from grid.lab.render import Renderer
@@ -22,6 +22,7 @@ from grid.lab.system import (
     SYSTEM_NAMES,
     button_label,
     describe_prompt,
+    draw_app_window,
     draw_launcher,
     draw_lock_screen,
     draw_prompt,
@@ -221,7 +222,7 @@ class SimPhone:
         Within the touch slop it is a tap, or a long press when it lasts.
         """
         self._glass.swipe(x1, y1, x2, y2, ms, hold=hold)
-        self._end_edge_swipe(x1, x2)
+        self._end_drag(x1, y1, x2, y2)
 
     def touch_down(self, x: float, y: float) -> None:
         """Put a finger down; a coasting list stops under it."""
@@ -235,7 +236,7 @@ class SimPhone:
         """Lift the finger: a tap, a long press, a fling or the end of a drag."""
         finger = self._glass.up(x, y)
         if finger is not None:
-            self._end_edge_swipe(finger.x, x)
+            self._end_drag(finger.x, finger.y, x, y)
 
     def touch_cancel(self) -> None:
         """Take the finger away without any effect."""
@@ -255,9 +256,12 @@ class SimPhone:
             return False
         return True
 
-    def _end_edge_swipe(self, x1: float, x2: float) -> None:
+    def _end_drag(self, x1: float, y1: float, x2: float, y2: float) -> None:
+        """What iOS makes of a drag: back from the left edge, no keyboard when pulled down."""
         if self.platform == "ios" and x1 <= _EDGE and x2 - x1 >= _EDGE_TRAVEL:
             self.key("back")
+        elif self.platform == "ios" and y1 < KEYBOARD.y < y2:
+            self.hide_keyboard()
 
     # -- Keys and text ---------------------------------------------------------------------------
 
@@ -391,11 +395,4 @@ class SimPhone:
         app = self._apps.front_app()
         if app is None:
             return draw_launcher(self.installed, self.platform)
-        return SimNode(
-            kind="window",
-            label=app.spec.name,
-            rect=SCREEN,
-            bundle=app.spec.id,
-            ref=f"window:{app.spec.id}",
-            children=app.draw(self.clock()),
-        )
+        return draw_app_window(app.spec, app.draw(self.clock()))

@@ -134,6 +134,18 @@ def draw_prompt(prompt: PromptSpec, *, app_id: str, platform: Platform) -> SimNo
     )
 
 
+def draw_app_window(app: AppSpec, nodes: tuple[SimNode, ...]) -> SimNode:
+    """Return the window of an app in front."""
+    return SimNode(
+        kind="window",
+        label=app.name,
+        rect=SCREEN,
+        bundle=app.id,
+        ref=f"window:{app.id}",
+        children=nodes,
+    )
+
+
 def draw_launcher(apps: Sequence[AppSpec], platform: Platform) -> SimNode:
     """Return the home screen: an icon for each app. An icon's ref is `launch:` and the app's id."""
     bundle = SYSTEM_NAMES[platform].launcher

@@ -14,7 +14,7 @@ from grid.lab.appfile import load_app
 from grid.lab.phone import SimPhone
 from tests.contract.face import Face
 
-SHOP = Path(__file__).parents[2] / "configs" / "lab" / "shop.toml"
+SHOP = Path(__file__).parents[1] / "support" / "apps" / "keepsake.toml"
 
 
 def make_phone() -> SimPhone:

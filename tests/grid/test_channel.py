@@ -5,7 +5,7 @@ import trio
 from hypothesis import given, settings, strategies as st
 from trio.testing import MockClock
 
-from grid.channel import open_channel
+from grid.channel import Channel, open_channel
 from grid.message import Cancel, Heartbeat, Hello, encode_frame
 from grid.pipe import open_memory_pair
 from runner.errors import GridError
@@ -14,18 +14,30 @@ from runner.model.ids import AttemptId
 CANCEL = Cancel(attempt_id=AttemptId("p.1"))
 
 
+async def receive_all(channel: Channel) -> None:
+    """Receive until the channel ends, with its heart beating."""
+    errors: list[GridError] = []
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.beat)
+        try:
+            while True:
+                await channel.receive()
+        except GridError as error:
+            errors.append(error)
+        nursery.cancel_scope.cancel()
+    raise errors[0]
+
+
 async def reason_of(*frames: bytes, close: bool = True) -> str:
     ours, theirs = open_memory_pair(capacity=1 << 20)
     for frame in frames:
         await theirs.send_all(frame)
     if close:
         await theirs.aclose()
-    try:
+    with pytest.raises(GridError) as caught:
         async with open_channel(ours, name="grid", heartbeat_s=5) as channel:
-            while True:
-                await channel.receive()
-    except GridError as error:
-        return error.reason
+            await receive_all(channel)
+    return caught.value.reason
 
 
 HELLO = encode_frame(Hello(name="worker"))
@@ -84,6 +96,8 @@ async def test_silence_for_three_heartbeats_ends_the_channel(autojump_clock: Moc
 
     assert await reason_of(HELLO, close=False) == "channel_silent"
     assert trio.current_time() - begun == 15
+    assert await reason_of(close=False) == "channel_silent"
+    assert trio.current_time() - begun == 30
 
 
 async def test_heartbeats_keep_an_idle_channel_alive(autojump_clock: MockClock) -> None:
@@ -94,11 +108,14 @@ async def test_heartbeats_keep_an_idle_channel_alive(autojump_clock: MockClock) 
         async def _worker() -> None:
             async with open_channel(theirs, name="worker", heartbeat_s=5) as channel:
                 nursery.start_soon(channel.beat)
-                await trio.sleep(100)
+                with trio.move_on_after(100):
+                    await channel.receive()
                 await channel.send(CANCEL)
                 await trio.sleep(1)
 
         async with open_channel(ours, name="grid", heartbeat_s=5) as channel:
+            nursery.start_soon(channel.beat)
+
             assert await channel.receive() == CANCEL
         assert trio.current_time() >= 100
         nursery.cancel_scope.cancel()
@@ -111,6 +128,7 @@ async def test_the_beat_of_a_closed_channel_ends(autojump_clock: MockClock) -> N
         await theirs.aclose()
         with trio.fail_after(6):
             await channel.beat()
+        assert trio.current_time() >= 5
 
 
 async def test_heartbeats_are_not_shown_to_the_receiver() -> None:

@@ -121,6 +121,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(json_values)
 def test_other_values_than_messages_are_a_typed_error(value: object) -> None:
     try:

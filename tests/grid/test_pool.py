@@ -459,9 +459,40 @@ async def test_a_fifth_of_the_devices_lost_costs_attempts_but_no_verdict(
     grid = FakeGrid(tmp_path, 20)
     async with trio.open_nursery() as nursery:
         for number in range(4):
-            nursery.start_soon(at, 50 + 7 * number, grid.phones[number].unplug)
+            nursery.start_soon(at, 55, grid.phones[number].unplug)
         result = await grid.sweep([plan(f"p{n}", "pause 10000\ntap") for n in range(300)])
 
     assert {v for v, _ in verdicts(result)} == {"passed"}
     assert sum(len(r.attempts) == 2 for r in result.plans) == 4
     assert_released(grid)
+
+
+async def test_the_run_limit_ends_what_runs_and_asks_no_more_of_the_devices(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    grid = FakeGrid(tmp_path, 2)
+    settings = SweepSettings(run_limit_ms=10_000)
+    result = await grid.sweep([plan(f"p{n}", "pause 7000") for n in range(6)], settings)
+
+    assert verdicts(result) == [
+        ("passed", ""),
+        ("passed", ""),
+        ("timed_out", "run_time_limit"),
+        ("timed_out", "run_time_limit"),
+        ("not_run", "run_limit"),
+        ("not_run", "run_limit"),
+    ]
+    assert trio.current_time() < 10.1
+    assert grid.store.stored == []
+    assert_released(grid)
+
+
+async def test_the_plan_limit_is_kept_on_the_device(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    grid = FakeGrid(tmp_path)
+    limits = Limits(step_ms=5000, plan_ms=8000)
+    result = await grid.sweep([plan("p", "pause 4000\npause 4000\npause 4000", limits)])
+
+    assert verdicts(result) == [("timed_out", "plan_time_limit")]
+    assert len(grid.store.stored) == 3

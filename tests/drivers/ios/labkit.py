@@ -19,7 +19,7 @@ from runner.model.ids import DeviceId
 
 SHOP = "com.sweepgrid.shop"
 UDID = "00008110-000A1B2C3D4E5F60"
-SHOP_FILE = Path(__file__).parents[3] / "configs" / "lab" / "shop.toml"
+SHOP_FILE = Path(__file__).parents[2] / "support" / "apps" / "keepsake.toml"
 
 
 class LabPhone(Struct, frozen=True):

@@ -14,7 +14,7 @@ from grid.lab.phone import SimPhone
 from grid.lab.wda import serve_wda
 from grid.lab.wda_error import WdaError
 
-SHOP = Path("configs/lab/shop.toml")
+SHOP = Path(__file__).parents[2] / "support" / "apps" / "keepsake.toml"
 BUNDLE = "com.sweepgrid.shop"
 UDID = "00008120-000A1B2C3D4E0001"
 

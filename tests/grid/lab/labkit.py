@@ -13,9 +13,10 @@ from grid.lab.shell_call import FixedInput, ShellStreams
 from grid.lab.shell_table import DEVICE_COMMANDS
 from runner.model.ids import Platform
 
-SHOP_FILE = Path(__file__).parents[3] / "configs" / "lab" / "shop.toml"
+SHOP_FILE = Path(__file__).parents[2] / "support" / "apps" / "keepsake.toml"
 SHOP = load_app(SHOP_FILE)
 SHOP_ID = "com.sweepgrid.shop"
+PASSWORD = "secret-42"
 START = 1_750_000_000.0
 
 
@@ -34,9 +35,7 @@ def make_phone(
     clock: Callable[[], float] | None = None, *, platform: Platform = "android"
 ) -> SimPhone:
     """A fresh phone with the shop."""
-    return SimPhone(
-        platform=platform, serial="lab-1", app=SHOP, clock=clock or HandClock(), seed=1
-    )
+    return SimPhone(platform=platform, serial="lab-1", app=SHOP, clock=clock or HandClock(), seed=1)
 
 
 @final
@@ -68,7 +67,7 @@ class Hands:
     def texts(self) -> list[str]:
         return [node.label for node in self.phone.tree().walk() if node.kind != "key"]
 
-    def log_in(self, user: str = "ann@example.com", password: str = "secret-42") -> None:
+    def log_in(self, user: str = "ann@example.com", password: str = PASSWORD) -> None:
         self.phone.launch(SHOP_ID)
         self.tap("username")
         self.phone.type_text(user)

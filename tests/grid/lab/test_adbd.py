@@ -189,6 +189,7 @@ async def test_garbage_ends_its_connection_alone() -> None:
             assert (await Host(stream).greet()) is not None
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(
@@ -220,6 +221,7 @@ def test_no_order_of_packets_breaks_the_daemon(packets: list[Packet]) -> None:
     trio.run(run)
 
 
+@pytest.mark.slow
 async def test_a_drop_closes_the_connection_and_refuses_for_a_while() -> None:
     phone = make_phone(time.monotonic)
     async with open_host(phone) as host:
@@ -369,7 +371,7 @@ async def test_adbutils_works_unmodified() -> None:
 
 async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
     with trio.fail_after(15):
-        while not await condition():
+        while not await condition():  # noqa: ASYNC110 -- the adb server sets no event of ours.
             await trio.sleep(0.02)
 
 

@@ -187,10 +187,10 @@ def test_android_back_hides_the_keyboard_then_leaves() -> None:
     hands = Hands()
     hands.phone.launch(SHOP_ID)
     hands.tap("username")
-    assert hands.phone.keyboard_shown
+    assert hands.phone.truth()["keyboard"]
 
     hands.phone.key("back")
-    assert not hands.phone.keyboard_shown
+    assert not hands.phone.truth()["keyboard"]
     assert hands.see("username").focused
     hands.phone.key("back")
 

@@ -1,10 +1,12 @@
 """Random walks over the phone: whatever is done to it, it stays whole."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from grid.lab.layout import HEIGHT, WIDTH
 from grid.lab.uidump import render_uidump
+from runner.model.ids import PLATFORMS, Platform
 from tests.grid.lab.labkit import SHOP_ID, Hands
 
 POINT = st.tuples(st.floats(-10, WIDTH + 10), st.floats(-10, HEIGHT + 10))
@@ -28,7 +30,7 @@ STEP = st.one_of(
 )
 
 
-def _do(hands: Hands, step: tuple[object, ...]) -> None:  # noqa: PLR0914 -- one case a line.
+def _do(hands: Hands, step: tuple[object, ...]) -> None:
     phone = hands.phone
     match step:
         case ("tap", (float(x), float(y))):
@@ -59,13 +61,14 @@ def _do(hands: Hands, step: tuple[object, ...]) -> None:  # noqa: PLR0914 -- one
             raise AssertionError(step)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
-@given(st.lists(STEP, max_size=40), st.sampled_from(["android", "ios"]), st.booleans())
+@given(st.lists(STEP, max_size=40), st.sampled_from(PLATFORMS), st.sampled_from(["login", "home"]))
 def test_no_input_breaks_the_phone(
-    steps: list[tuple[object, ...]], platform: str, logged_in: bool
+    steps: list[tuple[object, ...]], platform: Platform, start: str
 ) -> None:
-    hands = Hands(platform="android" if platform == "android" else "ios")
-    if logged_in:
+    hands = Hands(platform=platform)
+    if start == "home":
         hands.enter_home()
     for step in steps:
         _do(hands, step)

@@ -29,9 +29,7 @@ def test_a_list_never_leaves_its_ends(
 
 
 @given(st.floats(0, 100), st.floats(-500, 500), SPEEDS)
-def test_a_touch_stops_a_coasting_list_where_it_is(
-    now: float, delta: float, speed: float
-) -> None:
+def test_a_touch_stops_a_coasting_list_where_it_is(now: float, delta: float, speed: float) -> None:
     coasting = fling_scroll(Scroll(offset=5_000), speed, now=0, limit=10_000)
     before = coasting.offset_at(now, 10_000)
 

@@ -5,6 +5,7 @@ import shlex
 import pytest
 import trio
 from hypothesis import HealthCheck, given, settings, strategies as st
+from trio.testing import MockClock
 
 from grid.lab.android import LIFELIKE
 from tests.grid.lab.labkit import SHOP_ID, Hands, ShellKit
@@ -48,7 +49,7 @@ PERMISSION = "com.android.permissioncontroller"
         ("test -n x -a", "", 2),
         ("echo a=b c=d", "a=b c=d\n", 0),
         ("export A=5; echo $A", "5\n", 0),
-        ("echo \"\" | wc -c", "1\n", 0),
+        ('echo "" | wc -c', "1\n", 0),
         ("echo hello | base64 | base64 -d", "hello\n", 0),
     ],
 )
@@ -96,7 +97,11 @@ async def test_files_are_listed_copied_summed_and_removed() -> None:
     assert await kit.out("stat -c '%s %a %F' /sdcard/a/f") == "3 644 regular file\n"
     await kit.out("mv /sdcard/a/f /sdcard/g; touch /sdcard/h; rm -r /sdcard/a; rm -f /sdcard/none")
     assert await kit.out("ls /sdcard") == "Download\nPictures\ng\nh\n"
-    assert await kit.run("rm /sdcard/none") == ("", "rm: /sdcard/none: No such file or directory\n", 1)
+    assert await kit.run("rm /sdcard/none") == (
+        "",
+        "rm: /sdcard/none: No such file or directory\n",
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,10 @@ async def test_every_way_to_start_an_app_starts_it(text: str) -> None:
     [
         ("am start -n com.none/.X", "Error type 3\nError: Activity class {com.none/com.none.X}"),
         (f"am start -n {SHOP_ID}/.Other", "Error type 3"),
-        ("am start -a android.intent.action.VIEW -d none://x", "Error: Activity not started, unable"),
+        (
+            "am start -a android.intent.action.VIEW -d none://x",
+            "Error: Activity not started, unable",
+        ),
         ("am start -p com.none", "Error: Activity not started, unable to resolve"),
     ],
 )
@@ -289,21 +297,22 @@ async def test_wrong_input_is_refused(text: str) -> None:
     assert err
 
 
-async def test_a_swipe_takes_its_time_and_flings(autojump_clock: object) -> None:
+async def test_a_swipe_takes_its_time_and_flings(autojump_clock: MockClock) -> None:
     hands = Hands()
     hands.enter_home()
     hands.go("open_catalogue")
     kit = ShellKit(hands)
-    before = trio.current_time()
+    before = autojump_clock.current_time()
 
     await kit.out("input touchscreen swipe 540 1890 540 810 400")
     hands.wait(5)
 
-    assert trio.current_time() - before == pytest.approx(0.4)
+    assert autojump_clock.current_time() - before == pytest.approx(0.4)
     assert hands.nodes("row_5") == []
 
 
-async def test_a_swipe_in_place_is_a_long_press(autojump_clock: object) -> None:
+async def test_a_swipe_in_place_is_a_long_press(autojump_clock: MockClock) -> None:
+    del autojump_clock  # It lets the gesture's time pass at once.
     hands = Hands()
     hands.enter_home()
     kit = ShellKit(hands)
@@ -315,7 +324,8 @@ async def test_a_swipe_in_place_is_a_long_press(autojump_clock: object) -> None:
     assert hands.phone.truth()["screen"] == "cart"
 
 
-async def test_motion_events_and_drags_move_a_list_without_fling(autojump_clock: object) -> None:
+async def test_motion_events_and_drags_move_a_list_without_fling(autojump_clock: MockClock) -> None:
+    del autojump_clock  # It lets the gesture's time pass at once.
     hands = Hands()
     hands.enter_home()
     hands.go("open_catalogue")
@@ -346,14 +356,14 @@ async def test_a_dump_is_written_where_asked_and_says_so() -> None:
     assert (await kit.run("uiautomator test"))[2] == 1
 
 
-async def test_a_lifelike_dump_waits_for_the_screen_to_rest(autojump_clock: object) -> None:
+async def test_a_lifelike_dump_waits_for_the_screen_to_rest(autojump_clock: MockClock) -> None:
     kit = ShellKit(profile=LIFELIKE)
     kit.hands.clock.now = 0.0
-    started = trio.current_time()
+    started = autojump_clock.current_time()
 
     await kit.out("uiautomator dump")
 
-    assert trio.current_time() - started == pytest.approx(1.22)
+    assert autojump_clock.current_time() - started == pytest.approx(1.22)
 
 
 async def test_a_screenshot_goes_to_stdout_or_a_file() -> None:
@@ -418,8 +428,9 @@ async def test_the_log_is_read_limited_and_cleared() -> None:
 
 
 async def test_a_followed_log_shows_new_lines_until_the_client_leaves(
-    autojump_clock: object,
+    autojump_clock: MockClock,
 ) -> None:
+    del autojump_clock  # It lets the waits pass at once.
     kit = ShellKit()
 
     async with trio.open_nursery() as nursery:
@@ -438,12 +449,12 @@ async def _write_later(kit: ShellKit, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def test_sleep_date_and_identity(autojump_clock: object) -> None:
+async def test_sleep_date_and_identity(autojump_clock: MockClock) -> None:
     kit = ShellKit()
-    before = trio.current_time()
+    before = autojump_clock.current_time()
 
     assert await kit.out("sleep 1.5; date +%s; id -u; whoami") == "1750000000\n2000\nshell\n"
-    assert trio.current_time() - before == pytest.approx(1.5)
+    assert autojump_clock.current_time() - before == pytest.approx(1.5)
     assert (await kit.run("sleep x"))[2] == 1
 
 
@@ -458,15 +469,29 @@ async def test_the_input_method_and_services_answer() -> None:
     assert await kit.run("cmd package has-feature android.software.leanback") == ("false\n", "", 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.one_of(
             st.sampled_from(
-                ["echo", "cat", "input", "am", "pm", "cmd", "wm", "dumpsys", "settings", "logcat -d"]
+                [
+                    "echo",
+                    "cat",
+                    "input",
+                    "am",
+                    "pm",
+                    "cmd",
+                    "wm",
+                    "dumpsys",
+                    "settings",
+                    "logcat -d",
+                ]
             ),
             st.sampled_from(["ls", "rm", "stat", "test", "[", "grep", "head", "uiautomator", "sh"]),
-            st.sampled_from([";", "|", "&&", ">", "<", "2>&1", "'", '"', "$(", ")", "$X", "-c", "/"]),
+            st.sampled_from(
+                [";", "|", "&&", ">", "<", "2>&1", "'", '"', "$(", ")", "$X", "-c", "/"]
+            ),
             st.text(alphabet="ab -/\\*?%s1\u00e9", max_size=6),
         ),
         max_size=10,

@@ -27,7 +27,9 @@ def test_what_is_no_script_says_why(text: str, message: str) -> None:
     assert parse_script(text) == SyntaxProblem(message)
 
 
-@pytest.mark.parametrize("text", ["", "  ", ";", "# only words", "\n\n", "a;", "a # b ' c", "a\\\n b"])
+@pytest.mark.parametrize(
+    "text", ["", "  ", ";", "# only words", "\n\n", "a;", "a # b ' c", "a\\\n b"]
+)
 def test_blanks_comments_and_line_ends_are_fine(text: str) -> None:
     assert isinstance(parse_script(text), Script)
 

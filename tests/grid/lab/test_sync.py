@@ -123,6 +123,7 @@ async def test_a_place_that_cannot_be_written_fails_after_the_last_byte(disk: Vi
     assert b"STAT" in got
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.one_of(

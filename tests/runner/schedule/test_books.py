@@ -1,5 +1,6 @@
 """Tables and properties of the run's state machine."""
 
+import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -31,7 +32,8 @@ READY2 = DeviceChange(facts=A2, state="ready")
 def ended(begin: Begin, outcome: AttemptOutcome, **rest: object) -> AttemptResult:
     fields: dict[str, object] = {"began": True, "duration_ms": 5, **rest}
     if outcome != "passed":
-        fields.setdefault("failure", Failure(kind="product", code="X", reason="why", message="why"))
+        kind: FailureKind = "device_lost" if outcome == "infra" else "product"
+        fields.setdefault("failure", Failure(kind=kind, code="X", reason="why", message="why"))
     return AttemptResult(
         plan_id=begin.plan_id,
         attempt_id=begin.attempt_id,
@@ -418,7 +420,7 @@ class BooksMachine(RuleBasedStateMachine):
         assert self.books.is_done
 
 
-TestBooksMachine = BooksMachine.TestCase
+TestBooksMachine = pytest.mark.slow(BooksMachine.TestCase)
 TestBooksMachine.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 
 
@@ -443,5 +445,5 @@ class LiveMachine(BooksMachine):
         assert set(self.reached) == self.all
 
 
-TestLiveMachine = LiveMachine.TestCase
+TestLiveMachine = pytest.mark.slow(LiveMachine.TestCase)
 TestLiveMachine.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)

@@ -173,7 +173,9 @@ async def test_a_black_hole_device_consumes_three_plans_at_most(
 
     assert {r.verdict for r in result.plans} == {"passed"}
     assert sum(a.device_id == "bad" for a in pool.started) == 3
-    assert [b.state for b in recorder.bodies(DeviceStateChanged)].count("quarantined") == 1
+    quarantines = [b for b in recorder.bodies(DeviceStateChanged) if b.state == "quarantined"]
+
+    assert [b.reason for b in quarantines] == ["device_black_hole"]
 
 
 async def test_a_device_that_comes_late_is_used(autojump_clock: MockClock) -> None:

@@ -1,0 +1,109 @@
+"""Devices in trouble during a real sweep: nothing lost, nothing blamed on the product."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.tool import (
+    Ended,
+    committed_kinds,
+    finish,
+    lab_of,
+    start,
+    sweepgrid,
+    wait_for,
+    write_flows,
+)
+
+pytestmark = pytest.mark.slow
+
+FLOW = (
+    'open "com.sweepgrid.shop" --relaunch\n'
+    'wait text "Welcome" 5000\n'
+    "wait 1200\n"
+    'is exists "label=\\"Log in\\""\n'
+    "close\n"
+)
+FLOWS = {f"flow{n:02}.ad": FLOW for n in range(8)}
+
+
+def _sweep_with_fault(tmp_path: Path, platform: str, *fault: str) -> Ended:
+    """Run eight plans on two phones and give one phone a fault in the middle of a plan."""
+    flows = write_flows(tmp_path / "flows", FLOWS)
+    run = tmp_path / "run"
+    with lab_of(tmp_path, android=2, ios=2) as grid:
+        up = sweepgrid("devices", "--grid", grid, "--json").json["devices"]
+        victim = next(row["device"]["id"] for row in up if row["device"]["platform"] == platform)
+        process = start(
+            "run", flows, "--platform", platform, "--grid", grid, "--out", run, "--json"
+        )
+        wait_for(lambda: committed_kinds(run).count("step_finished") >= 3)
+        hurt = sweepgrid("lab", "fault", victim, *fault, "--grid", grid)
+        assert 0 == hurt.status, hurt.err
+        return finish(process)
+
+
+def _attempts(plans: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(one["outcome"], one["device"]) for plan in plans for one in plan["attempts"]]
+
+
+@pytest.mark.parametrize(
+    ("platform", "fault"),
+    [
+        ("android", ("drop",)),
+        ("android", ("drop", "for_s=600")),
+        ("ios", ("drop", "for_s=600")),
+        ("ios", ("wda_restart",)),
+    ],
+)
+def test_a_lost_device_costs_an_attempt_and_no_verdict(
+    tmp_path: Path, platform: str, fault: tuple[str, ...]
+) -> None:
+    ended = _sweep_with_fault(tmp_path, platform, *fault)
+
+    plans = ended.json["plans"]
+    assert ["passed"] * len(FLOWS) == [plan["verdict"] for plan in plans], ended.err
+    assert 0 == ended.status
+    attempts = _attempts(plans)
+    assert {"passed", "infra"} == {outcome for outcome, _ in attempts}
+    for plan in plans:
+        lost = [one for one in plan["attempts"] if one["outcome"] == "infra"]
+        assert all(one["failure"]["kind"] != "product" for one in lost)
+
+
+def test_a_slow_device_is_slow_and_nothing_else(tmp_path: Path) -> None:
+    ended = _sweep_with_fault(tmp_path, "android", "slow", "latency_ms=40")
+
+    assert 0 == ended.status, ended.err
+    assert {"passed"} == {outcome for outcome, _ in _attempts(ended.json["plans"])}
+
+
+def test_a_hung_device_is_left_and_the_plans_go_on(tmp_path: Path) -> None:
+    began = time.monotonic()
+    ended = _sweep_with_fault(tmp_path, "ios", "wda_hang")
+
+    assert 0 == ended.status, ended.err
+    assert ["passed"] * len(FLOWS) == [plan["verdict"] for plan in ended.json["plans"]]
+    assert "infra" in {outcome for outcome, _ in _attempts(ended.json["plans"])}
+    # A WDA call is given up after its own limit of 30 s, long before the limit of a step.
+    assert time.monotonic() - began < 100
+
+
+def test_when_every_device_is_gone_the_run_ends_by_itself(tmp_path: Path) -> None:
+    flows = write_flows(tmp_path / "flows", FLOWS)
+    run = tmp_path / "run"
+    with lab_of(tmp_path, android=1, ios=0) as grid:
+        grid.write_text(grid.read_text() + '\n[limits]\nreturn_grace = "2s"\n')
+        device = sweepgrid("devices", "--grid", grid, "--json").json["devices"][0]["device"]["id"]
+        process = start("run", flows, "--grid", grid, "--out", run, "--json")
+        wait_for(lambda: committed_kinds(run).count("step_finished") >= 3)
+        hurt = sweepgrid("lab", "fault", device, "drop", "for_s=600", "--grid", grid)
+        assert 0 == hurt.status, hurt.err
+        ended = finish(process)
+
+    verdicts = [plan["verdict"] for plan in ended.json["plans"]]
+    assert len(FLOWS) == len(verdicts)
+    assert {"infra_exhausted", "not_run"} >= set(verdicts) - {"passed"}
+    assert ended.status in {5, 6}, ended.err
