@@ -9,13 +9,12 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from grid.inventory import Inventory
+from grid.inventory import Inventory, load_inventory
 from grid.play import failure_of_any
 from grid.pool import PoolEntry
 from runner.cli.output import write_json, write_people
-from runner.cli.sources import grid_of
+from runner.cli.sources import required_grid_path
 from runner.cli.wire import open_grid
-from runner.errors import InputError
 from runner.exits import NO_DEVICE, OK
 from runner.model.device import DeviceFacts, HealthReport
 from runner.model.failure import Failure
@@ -42,13 +41,7 @@ class DevicesJson(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def show_devices(grid: Path | None, *, as_json: bool) -> int:
     """List the devices of the grid file; exit status 5 when none is healthy."""
-    inventory = grid_of(grid)
-    if inventory is None:
-        raise InputError(
-            reason="grid_file_absent",
-            message="there is no grid file: --grid, $SWEEPGRID_GRID and ./grid.toml are absent",
-        )
-    devices = trio.run(_probe_all, inventory)
+    devices = trio.run(_probe_all, load_inventory(required_grid_path(grid)))
     if as_json:
         write_json(devices)
     else:

@@ -19,7 +19,7 @@ from grid.lab.fault import FAULTS
 from grid.lab.fleet import FleetInfo, FleetSpec, parse_spec
 from grid.lab.host import lab_state, read_lab, serve_lab, start_lab, stop_lab
 from runner.cli.output import write_json, write_people
-from runner.cli.sources import grid_path
+from runner.cli.sources import required_grid_path
 from runner.errors import InputError
 from runner.report.words import plural
 
@@ -62,19 +62,9 @@ def _render_info(info: FleetInfo, grid_out: Path) -> str:
     )
 
 
-def _needed(grid: Path | None) -> Path:
-    path = grid_path(grid)
-    if path is None:
-        raise InputError(
-            reason="grid_file_absent",
-            message="there is no grid file: --grid, $SWEEPGRID_GRID and ./grid.toml are absent",
-        )
-    return path
-
-
 def status(grid: Path | None, *, as_json: bool) -> int:
     """Tell whether a lab runs and what its phones show; 0 when it runs, 1 when it does not."""
-    path = _needed(grid)
+    path = required_grid_path(grid)
     state = trio.run(lab_state, path)
     if as_json:
         write_json(state)
@@ -89,7 +79,7 @@ def status(grid: Path | None, *, as_json: bool) -> int:
 
 def down(grid: Path | None, *, as_json: bool) -> int:
     """End a lab; to end one that has ended is no error."""
-    path = _needed(grid)
+    path = required_grid_path(grid)
     was_running = trio.run(stop_lab, path)
     if as_json:
         write_json({"stopped": was_running, "grid": str(path)})
@@ -111,7 +101,7 @@ def fault(
             details={"words": list(words)},
         )
     device, name, *rest = words
-    truth_url = read_lab(_needed(grid)).truth_url
+    truth_url = read_lab(required_grid_path(grid)).truth_url
     if clear:
         answer = trio.run(lab_clear_fault, truth_url, device, name)
     else:

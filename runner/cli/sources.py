@@ -10,6 +10,7 @@ from typing import cast
 
 from grid.inventory import Inventory, load_inventory
 from runner.cli.request import PreflightRequest, one_of
+from runner.errors import InputError
 from runner.formats.ad.reader import AdLevel
 from runner.formats.ad.variables import parse_assignment
 from runner.model.ids import PLATFORMS, Platform
@@ -34,6 +35,17 @@ def grid_of(given: Path | None) -> Inventory | None:
     """Load the grid file, if there is one. Reasons: `grid_file_unreadable`, `grid_file_invalid`."""
     path = grid_path(given)
     return None if path is None else load_inventory(path)
+
+
+def required_grid_path(given: Path | None) -> Path:
+    """Return the grid file of a command that needs one. Reasons: `grid_file_absent`."""
+    path = grid_path(given)
+    if path is None:
+        raise InputError(
+            reason="grid_file_absent",
+            message=f"there is no grid file: no --grid, no ${GRID_VARIABLE}, no {DEFAULT_GRID} here",
+        )
+    return path
 
 
 def platforms_of(grid: Inventory | None) -> tuple[Platform, ...]:

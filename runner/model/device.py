@@ -14,8 +14,8 @@ class DeviceFacts(Struct, frozen=True, kw_only=True, rename="camel"):
     """What is known about one device. Empty strings mean unknown.
 
     `target` is `mobile`, `tv` or `desktop`. `serial` is the adb serial or the UDID.
-    `is_virtual` covers emulators, simulators and lab devices. `hardware_id` is what the phone itself
-    says that it is (`ro.serialno`, the UDID), whichever way it is reached.
+    `is_virtual` covers emulators, simulators and lab devices. `hardware_id` is what the phone
+    itself says that it is (`ro.serialno`, the UDID), whichever way it is reached.
     """
 
     id: DeviceId

@@ -62,7 +62,7 @@ def _plan_lines(plan: PlanEntry) -> list[str]:
 
 
 def _attempt_lines(attempt: AttemptEntry) -> list[str]:
-    cause = attempt.outcome or "interrupted"
+    cause: str = attempt.outcome or "interrupted"
     if attempt.failure is not None:
         cause = f"{attempt.failure.message} [{attempt.failure.reason}]"
     lines = [f"    attempt {attempt.number} on {attempt.device}: {cause}"]

@@ -28,6 +28,9 @@ IMPURE_EXCEPTIONS = {
 SIZE_EXCEPTIONS: dict[str, str] = {
     "runner/reasons.py": "one table; splitting it would hide a missing row",
 }
+LONG_FUNCTIONS = {
+    "runner/cli/app.py": {"run": "typer reads a command's options from its signature"},
+}
 
 
 def _pure_modules() -> list[str]:
@@ -47,7 +50,8 @@ def test_pure_modules_do_not_wait_read_or_tell_the_time(name: str) -> None:
 def test_modules_and_functions_hold_one_concept(name: str) -> None:
     if name in SIZE_EXCEPTIONS:
         return
-    assert [] == list(gates.oversizes(gates.product_modules()[name].read_text()))
+    source = gates.product_modules()[name].read_text()
+    assert [] == list(gates.oversizes(source, allowed=LONG_FUNCTIONS.get(name, {})))
 
 
 @pytest.mark.parametrize(
@@ -83,8 +87,8 @@ def test_every_reason_is_documented() -> None:
     assert sorted(REASONS) == sorted(re.findall(r"^### `(\w+)`$", page, flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("table", [IMPURE_EXCEPTIONS, SIZE_EXCEPTIONS])
-def test_exceptions_name_modules_that_exist(table: dict[str, str]) -> None:
+@pytest.mark.parametrize("table", [IMPURE_EXCEPTIONS, SIZE_EXCEPTIONS, LONG_FUNCTIONS])
+def test_exceptions_name_modules_that_exist(table: dict[str, object]) -> None:
     assert set() == set(table) - set(gates.product_modules())
 
 

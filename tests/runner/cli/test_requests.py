@@ -1,0 +1,146 @@
+"""Commands that cannot do what they were asked: why, and with which exit status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runner.cli.guard import run_guarded
+from runner.cli.sources import default_root, grid_path
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder in which nothing names a grid."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SWEEPGRID_GRID", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words", [["devices"], ["lab", "down"], ["lab", "status"], ["run", "one.ad"]]
+)
+def test_a_command_that_needs_a_grid_says_so(
+    folder: Path, capfd: Capture, words: list[str]
+) -> None:
+    (folder / "one.ad").write_text('open "com.a"\n')
+
+    assert 2 == run_guarded(words)
+    assert "[grid_file_absent]" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["run", "one.ad", "--grid", "absent.toml"], "grid_file_unreadable"),
+        (["check", "one.ad", "--grid", "bad.toml"], "grid_file_invalid"),
+        (["check", "one.ad", "--platform", "windows"], "option_invalid"),
+        (["check", "one.ad", "-e", "lower=1"], "variable_invalid"),
+        (["lab", "up", "--android", "0", "--ios", "0", "--grid-out", "g.toml"], "option_invalid"),
+        (["lab", "fault", "X"], "option_invalid"),
+        (["lab", "down", "--grid", "one.ad"], "lab_grid_invalid"),
+        (["run", "one.ad", "--grid", "good.toml", "--out", "one.ad/x"], "run_directory_unwritable"),
+    ],
+)
+def test_bad_input_is_refused_with_its_reason(
+    folder: Path, capfd: Capture, words: list[str], reason: str
+) -> None:
+    (folder / "one.ad").write_text('open "com.a"\n')
+    (folder / "bad.toml").write_text("version = 1\nphones = 3\n")
+    (folder / "good.toml").write_text('version = 1\n[[wda]]\nurl = "http://127.0.0.1:9"\n')
+
+    assert 2 == run_guarded(words)
+    assert f"[{reason}]" in capfd.readouterr().err
+
+
+def test_check_json_has_plans_and_problems_with_positions(folder: Path, capfd: Capture) -> None:
+    (folder / "bad.ad").write_text('open "com.a"\n  press "colour=red"\nfrobnicate\n')
+    (folder / "good.ad").write_text('context platform=ios\nopen "com.a"\n')
+
+    assert 3 == run_guarded(["check", ".", "--json"])
+    report = json.loads(capfd.readouterr().out)
+
+    assert ["good.ad"] == [plan["path"] for plan in report["plans"]]
+    assert [("selector_invalid", 2, ["bad.ad"]), ("command_unknown", 3, ["bad.ad"])] == [
+        (one["reason"], one["line"], one["flows"]) for one in report["problems"]
+    ]
+    keys = {"reason", "path", "line", "column", "message", "details", "flows"}
+    assert all(keys <= set(one) for one in report["problems"])
+
+
+def test_digest_json_has_the_digests_that_apply(folder: Path, capfd: Capture) -> None:
+    (folder / "flat.ad").write_text('open "com.example"\n')
+
+    assert 0 == run_guarded(["digest", "flat.ad", "--platform", "android", "--json"])
+    report = json.loads(capfd.readouterr().out)
+
+    assert ("flat.ad", "flat", None) == (
+        report["path"],
+        report["kind"],
+        report["fragmentDigest"],
+    )
+    assert (
+        "ca7ad0c607327fc4970ccc686df23ebe2a69a2a8a9007d369c91cbc1440fd583" == report["planDigest"]
+    )
+    assert report["compositionDigest"].startswith("sha256:")
+
+
+def test_check_of_nothing_is_four(folder: Path, capfd: Capture) -> None:
+    assert 4 == run_guarded(["check", str(folder)])
+    assert "nothing was selected" in capfd.readouterr().err
+
+
+def test_flows_outside_the_current_repository_have_a_root_of_their_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = folder / "repository"
+    (here / ".git").mkdir(parents=True)
+    other = folder / "other" / "flows"
+    other.mkdir(parents=True)
+    for name in (here / "a.ad", other / "b.ad", other / "c.ad"):
+        name.write_text("")
+    monkeypatch.chdir(here)
+
+    assert str(here) == default_root(["a.ad"])
+    assert str(other) == default_root([str(other / "b.ad"), str(other / "c.ad")])
+    assert str(other) == default_root([str(other)])
+
+
+def test_the_grid_file_is_the_given_one_then_the_environment_then_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert grid_path(None) is None
+    (folder / "grid.toml").write_text("")
+    assert Path("grid.toml") == grid_path(None)
+    monkeypatch.setenv("SWEEPGRID_GRID", "named.toml")
+    assert Path("named.toml") == grid_path(None)
+    assert Path("given.toml") == grid_path(Path("given.toml"))
+
+
+def test_a_folder_in_place_of_a_journal_is_no_run(folder: Path, capfd: Capture) -> None:
+    (folder / "run" / "journal.sqlite").mkdir(parents=True)
+
+    assert 2 == run_guarded(["report", "run"])
+    assert "[run_not_found]" in capfd.readouterr().err
+
+
+def test_a_bug_is_seventy_and_its_report_is_saved(folder: Path) -> None:
+    (folder / "typer.py").write_text("raise RuntimeError('planted')\n")
+    root = Path(__file__).parents[3]
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "runner.cli.entry", "check", "x.ad"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": f"{folder}:{root}", "TMPDIR": str(folder)},
+    )
+
+    (report,) = folder.glob("sweepgrid-bug-*.txt")
+    assert 70 == ended.returncode
+    assert str(report) in ended.stderr
+    assert "planted" in report.read_text()
