@@ -25,9 +25,9 @@ _MISNAMED: Final = frozenset({"run_directory_used", "run_not_found", "run_direct
 
 def run_guarded(words: Sequence[str]) -> int:
     """Run the command line `words` and return the exit status."""
-    from runner.cli.app import run_app  # noqa: PLC0415  # Errors of importing are caught below.
-
     try:
+        from runner.cli.app import run_app  # noqa: PLC0415  # A bug may show as early as here.
+
         return run_app(words)
     except RunnerError as error:
         write_people(render_error(error))

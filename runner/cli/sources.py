@@ -43,7 +43,7 @@ def required_grid_path(given: Path | None) -> Path:
     if path is None:
         raise InputError(
             reason="grid_file_absent",
-            message=f"there is no grid file: no --grid, no ${GRID_VARIABLE}, no {DEFAULT_GRID} here",
+            message=f"no grid file: no --grid, no ${GRID_VARIABLE}, and no {DEFAULT_GRID} here",
         )
     return path
 
