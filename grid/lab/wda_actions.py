@@ -117,7 +117,7 @@ def _read_keys(items: list[dict[str, Any]]) -> list[Gesture]:
             if not isinstance(value, str) or not value:
                 raise WdaError("invalid argument", "keyDown needs a value")
             text += value
-        elif kind not in {"keyUp", "pause"}:
+        elif kind not in ("keyUp", "pause"):
             raise WdaError("invalid argument", f"no key action {kind!r}")
     return [Typed(text)] if text else []
 

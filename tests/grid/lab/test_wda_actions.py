@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from grid.lab.wda_actions import (
     Gesture,
@@ -123,6 +123,7 @@ _SOURCE = st.fixed_dictionaries(
 
 
 @given(st.one_of(_JSON, st.lists(st.one_of(_SOURCE, _JSON), max_size=3)))
+@example([{"type": "key", "actions": [{"type": []}]}])
 def test_nothing_but_typed_errors_comes_out(actions: object) -> None:
     error = error_of(lambda: read_actions({"actions": actions}, center))
 
