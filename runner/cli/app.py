@@ -3,6 +3,7 @@
 May be imported by: runner.cli.guard, tests. Imports: runner.cli.
 """
 
+import importlib.metadata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -10,6 +11,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from runner.cli import request
+from runner.cli.output import write_machine
 
 app = typer.Typer(
     name="sweepgrid",
@@ -19,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Start with: sweepgrid demo",
+    add_completion=False,
 )
 lab = typer.Typer(
     name="lab",
@@ -27,6 +30,27 @@ lab = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(lab)
+
+EXIT_STATUS = (
+    "Exit status: 0 all passed, 1 product failures, 2 usage, 3 preflight problems, 4 nothing"
+    " selected, 5 no eligible device, 6 infrastructure, 7 run limit, 8 evidence lost, 9 flaky,"
+    " 10 interrupted, 70 a bug."
+)
+
+
+@app.callback()
+def base(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Run preflighted mobile UI sweeps on a grid of Android and iOS devices."""
+    if version:
+        # Alone, the option is answered before this module is imported; see `runner.cli.entry`.
+        write_machine(f"sweepgrid {importlib.metadata.version('sweepgrid')}\n")
+        raise typer.Exit
+
 
 Paths: TypeAlias = Annotated[
     list[str], typer.Argument(metavar="PATH...", help="Flow files, folders or globs.")
@@ -105,7 +129,9 @@ def digest(
     raise typer.Exit(show_digest(one, target=target, as_json=json))
 
 
-@app.command(epilog="Example: sweepgrid run flows/ --grid grid.toml --out runs/nightly")
+@app.command(
+    epilog=f"Example: sweepgrid run flows/ --grid grid.toml --out runs/nightly. {EXIT_STATUS}"
+)
 def run(
     paths: Paths,
     *,
