@@ -46,17 +46,13 @@ class AdbEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class WdaEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One WebDriverAgent: at `url`, or on `port` of the phone `udid` through usbmuxd.
 
-    `usbmux` is the daemon's socket (`None`: the system's). `wda_start` and `wda_stop` are command
-    lines that bring the agent up and down.
+    `usbmux` is the daemon's socket (`None`: the system's).
     """
 
     url: str = ""
     udid: str = ""
     usbmux: Text | None = None
     port: Port = 8100
-    wda_start: tuple[Text, ...] = ()
-    wda_stop: tuple[Text, ...] = ()
-    start_timeout: Duration = "60s"
     tags: tuple[Text, ...] = ()
 
 

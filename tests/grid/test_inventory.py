@@ -89,7 +89,7 @@ async def test_the_example_file_is_valid_also_with_its_commented_keys() -> None:
     keys = [line.removeprefix("# ") if " = " in line or "[[" in line else line for line in lines]
     widened = parse_inventory("\n".join(keys), name="grid.toml")
 
-    assert widened.wda[1].wda_start[0] == "tidevice"
+    assert widened.wda[1].usbmux == "/var/run/usbmuxd"
     assert widened.limits.run == "1h"
 
 
