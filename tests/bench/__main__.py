@@ -8,6 +8,7 @@ The exit status tells whether everything could be measured, never whether a bar 
 import argparse
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Final, TypeAlias
@@ -69,7 +70,21 @@ def render_machine() -> str:
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     python = ".".join(map(str, sys.version_info[:3]))
     packages = ", ".join(f"{name} {version(name)}" for name in ("trio", "adbutils", "facebook-wda"))
-    return f"{os.cpu_count()} cores, load {load}; Python {python}, {packages}"
+    machine = f"{os.cpu_count()} cores, load {load}, yardstick {yardstick_ms():.0f} ms"
+    return f"{machine}; Python {python}, {packages}"
+
+
+def yardstick_ms() -> float:
+    """Return how long this machine takes for a fixed piece of pure Python, at its best.
+
+    It tells figures of different machines, and of busy and quiet moments, apart.
+    """
+    best = float("inf")
+    for _ in range(5):
+        began = time.perf_counter()
+        sum(number * number for number in range(200_000))
+        best = min(best, time.perf_counter() - began)
+    return best * 1000
 
 
 def _say(name: str) -> None:

@@ -39,7 +39,7 @@ class Row(Struct, frozen=True, kw_only=True):
 def render_number(value: float) -> str:
     """Return three significant digits, or whole numbers with their thousands apart."""
     if abs(value) >= 1000:
-        return f"{round(value, 2 - len(str(int(abs(value))))):,.0f}"
+        return f"{round(value, 3 - len(str(int(abs(value))))):,.0f}"
     if abs(value) >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
