@@ -31,14 +31,14 @@ _HEADER_BYTES: Final = 4
 ArtifactKind: TypeAlias = Literal["screenshot", "hierarchy", "device_log", "divergence", "other"]
 
 
-class Hello(Struct, frozen=True, kw_only=True, tag="hello"):
+class Hello(Struct, frozen=True, gc=False, kw_only=True, tag="hello"):
     """The first message of either side. `name` is for people."""
 
     protocol: int = PROTOCOL_VERSION
     name: str
 
 
-class Assign(Struct, frozen=True, kw_only=True, tag="assign"):
+class Assign(Struct, frozen=True, gc=False, kw_only=True, tag="assign"):
     """Run an attempt. `budget_ms` is what is left of the run's time limit."""
 
     plan: CheckedPlan
@@ -47,20 +47,20 @@ class Assign(Struct, frozen=True, kw_only=True, tag="assign"):
     budget_ms: int | None = None
 
 
-class Cancel(Struct, frozen=True, kw_only=True, tag="cancel"):
+class Cancel(Struct, frozen=True, gc=False, kw_only=True, tag="cancel"):
     """End a running attempt as cancelled; an unknown one is ignored."""
 
     attempt_id: AttemptId
 
 
-class Events(Struct, frozen=True, kw_only=True, tag="events"):
+class Events(Struct, frozen=True, gc=False, kw_only=True, tag="events"):
     """Events in order. `dropped` counts those left out before them because of a slow reader."""
 
     events: tuple[Event, ...]
     dropped: int = 0
 
 
-class ArtifactPiece(Struct, frozen=True, kw_only=True, tag="artifact"):
+class ArtifactPiece(Struct, frozen=True, gc=False, kw_only=True, tag="artifact"):
     """A piece of one artifact; the pieces of one come in order, nothing else of it between.
 
     `name` counts the artifacts of an attempt and says what it is; `address` is a step's token.
@@ -76,7 +76,7 @@ class ArtifactPiece(Struct, frozen=True, kw_only=True, tag="artifact"):
     is_last: bool
 
 
-class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
+class Ended(Struct, frozen=True, gc=False, kw_only=True, tag="ended"):
     """An attempt ended; all its events and artifacts went before.
 
     `usable` is false when the device has to be opened anew. `busy_ms` passed since the first
@@ -95,7 +95,7 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
     provenance: Provenance | None = None
 
 
-class Heartbeat(Struct, frozen=True, kw_only=True, tag="heartbeat"):
+class Heartbeat(Struct, frozen=True, gc=False, kw_only=True, tag="heartbeat"):
     """The sender lives."""
 
 

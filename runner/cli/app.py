@@ -3,7 +3,6 @@
 May be imported by: runner.cli.guard, tests. Imports: runner.cli.
 """
 
-import importlib.metadata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -12,6 +11,7 @@ import typer
 
 from runner.cli import request
 from runner.cli.output import write_machine
+from runner.version import VERSION
 
 app = typer.Typer(
     name="sweepgrid",
@@ -48,7 +48,7 @@ def base(
     """Run preflighted mobile UI sweeps on a grid of Android and iOS devices."""
     if version:
         # Alone, the option is answered before this module is imported; see `runner.cli.entry`.
-        write_machine(f"sweepgrid {importlib.metadata.version('sweepgrid')}\n")
+        write_machine(f"sweepgrid {VERSION}\n")
         raise typer.Exit
 
 

@@ -10,14 +10,14 @@ May be imported by: the console script, tests. Imports: everything, lazily.
 import sys
 from collections.abc import Sequence
 
+from runner.version import VERSION
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in (["--version"], ["-V"]):
-        from importlib.metadata import version  # noqa: PLC0415  # Cold start.
-
-        sys.stdout.write(f"sweepgrid {version('sweepgrid')}\n")
+        sys.stdout.write(f"sweepgrid {VERSION}\n")
         sys.exit(0)
     from runner.cli.guard import run_guarded  # noqa: PLC0415  # Cold start.
 

@@ -3,6 +3,7 @@
 May be imported by: runner.cli.entry. Imports: runner.cli, runner.errors.
 """
 
+import gc
 import sys
 import tempfile
 import traceback
@@ -25,6 +26,9 @@ _MISNAMED: Final = frozenset({"run_directory_used", "run_not_found", "run_direct
 
 def run_guarded(words: Sequence[str]) -> int:
     """Run the command line `words` and return the exit status."""
+    # Preflights and sweeps make many values and few cycles; a full collection costs tens of
+    # milliseconds on a big sweep, so they are made rare.
+    gc.set_threshold(50_000, 20, 100)
     try:
         from runner.cli.app import run_app  # noqa: PLC0415  # A bug may show as early as here.
 

@@ -6,7 +6,6 @@ May be imported by: runner.cli. Imports: runner.record, runner.report, runner.mo
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import final
 
@@ -24,6 +23,7 @@ from runner.record.redaction import Redactor
 from runner.record.store import StoredEvent, read_rows
 from runner.report.summary import RunSummary, summarise
 from runner.report.times import render_utc
+from runner.version import VERSION
 
 SCHEDULER = "scheduler"
 
@@ -38,7 +38,7 @@ class Recorder:
         self.run_id = run_id
         self.journal = journal
         self.clock = clock
-        self.product_version = version("sweepgrid")
+        self.product_version = VERSION
         self.artifacts = _Artifacts(ArtifactStore(folder, redactor))
         self._folder = folder
         self._started_s = clock.monotonic()

@@ -70,18 +70,10 @@ def run_command(request: RunRequest) -> int:
         inventory = load_inventory(required_grid_path(request.preflight.grid))
     if preflight.problems:
         write_people(render_preflight(preflight))
-    spare_collections()
-    return trio.run(run_checked, request, preflight, inventory).status.exit
-
-
-def spare_collections() -> None:
-    """Keep what the program consists of out of garbage collections, and make those rarer.
-
-    A full collection in the middle of a dispatch costs tens of milliseconds on a big sweep.
-    """
+    # What the program consists of by now stays: no collection has to look at it in mid-dispatch.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    return trio.run(run_checked, request, preflight, inventory).status.exit
 
 
 def _refuse(request: RunRequest, preflight: Preflight, status: int) -> int:

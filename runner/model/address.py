@@ -21,7 +21,7 @@ from runner.model.ids import Digest
 
 
 class FragmentOwner(
-    Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="fragment"
+    Struct, frozen=True, gc=False, kw_only=True, rename="camel", tag_field="kind", tag="fragment"
 ):
     """The fragment that owns a step."""
 
@@ -29,7 +29,9 @@ class FragmentOwner(
     fragment_digest: Digest
 
 
-class RootOwner(Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="root"):
+class RootOwner(
+    Struct, frozen=True, gc=False, kw_only=True, rename="camel", tag_field="kind", tag="root"
+):
     """The root plan that owns a step."""
 
     format: str
@@ -39,21 +41,23 @@ class RootOwner(Struct, frozen=True, kw_only=True, rename="camel", tag_field="ki
 Owner: TypeAlias = FragmentOwner | RootOwner
 
 
-class InvocationSegment(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class InvocationSegment(Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
     """One include that was entered: its authored call site and runtime ordinal from 0."""
 
     call_site_id: str
     iteration: int = 0
 
 
-class ControlSegment(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class ControlSegment(Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
     """One format-owned control (repeat, retry): its identity and iteration from 0."""
 
     control_id: str
     iteration: int = 0
 
 
-class StepAddress(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class StepAddress(
+    Struct, frozen=True, gc=False, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """Where a step stands; `local_step` counts from 1 within its owner."""
 
     version: Literal[1] = 1
@@ -63,14 +67,14 @@ class StepAddress(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     local_step: int
 
 
-class SourceRef(Struct, frozen=True, rename="camel"):
+class SourceRef(Struct, frozen=True, gc=False, rename="camel"):
     """A line of a source file: `path` relative to the source root, `line` from 1."""
 
     path: str
     line: int
 
 
-class Provenance(Struct, frozen=True, kw_only=True, rename="camel"):
+class Provenance(Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """Where a step was written; display only, outside equality and authorization."""
 
     invocation_sources: tuple[SourceRef, ...] = ()

@@ -21,7 +21,7 @@ from runner.model.verdict import AttemptOutcome, Verdict
 EVENT_VERSION = 1
 
 
-class RunStarted(Struct, frozen=True, kw_only=True, tag="run_started", rename="camel"):
+class RunStarted(Struct, frozen=True, gc=False, kw_only=True, tag="run_started", rename="camel"):
     """The sweep begins: `plans` were selected, `devices` are known."""
 
     plans: int
@@ -29,7 +29,7 @@ class RunStarted(Struct, frozen=True, kw_only=True, tag="run_started", rename="c
     product_version: str
 
 
-class RunFinished(Struct, frozen=True, kw_only=True, tag="run_finished", rename="camel"):
+class RunFinished(Struct, frozen=True, gc=False, kw_only=True, tag="run_finished", rename="camel"):
     """The sweep ended with this exit status; `causes` lists every cause, first one deciding."""
 
     exit: int
@@ -37,7 +37,9 @@ class RunFinished(Struct, frozen=True, kw_only=True, tag="run_finished", rename=
     reason: str = ""
 
 
-class PlanAdmitted(Struct, frozen=True, kw_only=True, tag="plan_admitted", rename="camel"):
+class PlanAdmitted(
+    Struct, frozen=True, gc=False, kw_only=True, tag="plan_admitted", rename="camel"
+):
     """A plan takes part in the run. Everything that reports need of it without the sources.
 
     A flow that preflight stopped has no platform and no digest.
@@ -52,13 +54,17 @@ class PlanAdmitted(Struct, frozen=True, kw_only=True, tag="plan_admitted", renam
     tags: tuple[str, ...] = ()
 
 
-class AttemptStarted(Struct, frozen=True, kw_only=True, tag="attempt_started", rename="camel"):
+class AttemptStarted(
+    Struct, frozen=True, gc=False, kw_only=True, tag="attempt_started", rename="camel"
+):
     """Attempt `number` (from 1) of a plan begins on a device."""
 
     number: int
 
 
-class AttemptFinished(Struct, frozen=True, kw_only=True, tag="attempt_finished", rename="camel"):
+class AttemptFinished(
+    Struct, frozen=True, gc=False, kw_only=True, tag="attempt_finished", rename="camel"
+):
     """The attempt ended; the envelope's address is the failing step's, when there is one."""
 
     number: int
@@ -68,7 +74,7 @@ class AttemptFinished(Struct, frozen=True, kw_only=True, tag="attempt_finished",
 
 
 class InvocationEntered(
-    Struct, frozen=True, kw_only=True, tag="invocation_entered", rename="camel"
+    Struct, frozen=True, gc=False, kw_only=True, tag="invocation_entered", rename="camel"
 ):
     """A fragment begins; the address is that of its local step 1."""
 
@@ -76,21 +82,25 @@ class InvocationEntered(
     locator: str
 
 
-class InvocationLeft(Struct, frozen=True, kw_only=True, tag="invocation_left", rename="camel"):
+class InvocationLeft(
+    Struct, frozen=True, gc=False, kw_only=True, tag="invocation_left", rename="camel"
+):
     """A fragment ended without failure."""
 
     call_site_id: str
     locator: str
 
 
-class StepStarted(Struct, frozen=True, kw_only=True, tag="step_started", rename="camel"):
+class StepStarted(Struct, frozen=True, gc=False, kw_only=True, tag="step_started", rename="camel"):
     """A step begins. `command` is its word, `text` the redacted line for people."""
 
     command: str
     text: str
 
 
-class StepFinished(Struct, frozen=True, kw_only=True, tag="step_finished", rename="camel"):
+class StepFinished(
+    Struct, frozen=True, gc=False, kw_only=True, tag="step_finished", rename="camel"
+):
     """A step ended; `failure` is absent when it passed. `detail` is a read value or a note."""
 
     command: str
@@ -100,7 +110,9 @@ class StepFinished(Struct, frozen=True, kw_only=True, tag="step_finished", renam
     detail: str = ""
 
 
-class WaitProgress(Struct, frozen=True, kw_only=True, tag="wait_progress", rename="camel"):
+class WaitProgress(
+    Struct, frozen=True, gc=False, kw_only=True, tag="wait_progress", rename="camel"
+):
     """A step is still polling: `waited_ms` of `timeout_ms`, after `polls` looks."""
 
     waited_ms: int
@@ -108,14 +120,16 @@ class WaitProgress(Struct, frozen=True, kw_only=True, tag="wait_progress", renam
     polls: int
 
 
-class Diverged(Struct, frozen=True, kw_only=True, tag="diverged", rename="camel"):
+class Diverged(Struct, frozen=True, gc=False, kw_only=True, tag="diverged", rename="camel"):
     """The replay left the recording; `report` is the format's divergence report."""
 
     kind: str
     report: dict[str, Any]
 
 
-class ArtifactStored(Struct, frozen=True, kw_only=True, tag="artifact_stored", rename="camel"):
+class ArtifactStored(
+    Struct, frozen=True, gc=False, kw_only=True, tag="artifact_stored", rename="camel"
+):
     """A file of evidence stands in the run directory; `path` is relative to it."""
 
     kind: Literal["screenshot", "hierarchy", "device_log", "divergence", "other"]
@@ -124,7 +138,9 @@ class ArtifactStored(Struct, frozen=True, kw_only=True, tag="artifact_stored", r
     sha256: str
 
 
-class DeviceStateChanged(Struct, frozen=True, kw_only=True, tag="device_state", rename="camel"):
+class DeviceStateChanged(
+    Struct, frozen=True, gc=False, kw_only=True, tag="device_state", rename="camel"
+):
     """A device joined, was lost, came back, is unhealthy, or was put in quarantine."""
 
     state: Literal["ready", "busy", "lost", "unhealthy", "quarantined", "released"]
@@ -136,21 +152,21 @@ class DeviceStateChanged(Struct, frozen=True, kw_only=True, tag="device_state", 
     os_version: str = ""
 
 
-class LeaseChanged(Struct, frozen=True, kw_only=True, tag="lease", rename="camel"):
+class LeaseChanged(Struct, frozen=True, gc=False, kw_only=True, tag="lease", rename="camel"):
     """A device's lease was taken, released, or lapsed."""
 
     change: Literal["taken", "released", "lapsed"]
     fence: Fence
 
 
-class Logged(Struct, frozen=True, kw_only=True, tag="log", rename="camel"):
+class Logged(Struct, frozen=True, gc=False, kw_only=True, tag="log", rename="camel"):
     """A line for people."""
 
     level: Literal["debug", "info", "warning", "error"]
     message: str
 
 
-class VerdictReached(Struct, frozen=True, kw_only=True, tag="verdict", rename="camel"):
+class VerdictReached(Struct, frozen=True, gc=False, kw_only=True, tag="verdict", rename="camel"):
     """The one final result of a plan. `reason` refines `not_run` and failures."""
 
     verdict: Verdict
@@ -178,7 +194,7 @@ EventBody: TypeAlias = (
 )
 
 
-class Event(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class Event(Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):
     """One event. `wall_ms` is UTC since the epoch, `offset_ms` monotonic since the run began.
 
     `source` names the emitter (`scheduler`, or a worker's device id); `sequence` counts its events

@@ -10,7 +10,7 @@ from msgspec import Struct
 from runner.errors import DeviceError, FailureKind, RunnerError
 
 
-class Failure(Struct, frozen=True, kw_only=True, rename="camel"):
+class Failure(Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """One error, JSON-ready; the fields of `RunnerError` and who is to blame."""
 
     kind: FailureKind

@@ -13,7 +13,7 @@ from msgspec import Struct
 from runner.model.ids import Platform
 
 
-class Rect(Struct, frozen=True):
+class Rect(Struct, frozen=True, gc=False):
     """A rectangle; width and height are never negative."""
 
     x: float
@@ -32,7 +32,7 @@ class Rect(Struct, frozen=True):
         return self.width * self.height
 
 
-class Node(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Node(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """One element. Mapping of fields: Android / iOS.
 
     `type` full class name / XCUI element type; `identifier` full resource-id / accessibility
@@ -65,7 +65,7 @@ SnapshotQuality: TypeAlias = Literal["readable", "sparse"]
 """`sparse`: the capture worked but shows no content of an app (system window or empty tree)."""
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class Snapshot(Struct, frozen=True, gc=False, kw_only=True):
     """One capture of the screen. `width` and `height` are in the unit of the rectangles.
 
     `scale` is screenshot pixels per unit. `rotation` counts quarter turns. `truncated` says that

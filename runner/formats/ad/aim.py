@@ -11,9 +11,10 @@ runner.model.
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from runner.formats.ad.request import Place, Point
-from runner.formats.ad.resolve import Miss, Purpose, Target, is_placed, resolve_target
+from runner.formats.ad.resolve import Miss, Purpose, Target, resolve_target
 from runner.formats.ad.selector import Selector
 from runner.formats.ad.stage import (
     Stage,
@@ -24,7 +25,6 @@ from runner.formats.ad.stage import (
     unreadable_error,
 )
 from runner.formats.ad.target import Binding, Evidence, classify, explain
-from runner.machine.intent import Seen, Unseen
 from runner.machine.polling import Deadline
 from runner.model.screen import Node, Snapshot
 
@@ -52,11 +52,11 @@ def aim(
     if isinstance(place, Point):
         return Aim(x=place.x, y=place.y)
     ready_ms = READY_MS if is_patient and stage.level == "main" else 0
-    snapshot, readiness = yield from _await_placed(stage, place, evidence, ready_ms)
+    found = yield from _await_placed(stage, place, evidence, ready_ms, purpose)
+    snapshot, target, readiness = found.snapshot, found.target, found.readiness
     binding = None
     if evidence is not None:
         binding = require_verified(stage, place, evidence, snapshot, readiness)
-    target = resolve_target(place, snapshot, purpose=purpose, level=stage.level)
     if isinstance(target, Miss):
         raise miss_error(place, snapshot, target, readiness)
     if binding is not None and evidence is not None and binding.node not in target.chain:
@@ -155,16 +155,34 @@ def describe_node(snapshot: Snapshot, at: int) -> dict[str, Any]:
     return facts
 
 
+class _Found(Struct, frozen=True):
+    """The screen that decides, what the selector chose on it, and how a wait for it ended."""
+
+    snapshot: Snapshot
+    target: Target | Miss
+    readiness: dict[str, Any] | None = None
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether some match has a rectangle: covered, off-screen and ambiguous ones have."""
+        return isinstance(self.target, Target) or self.target.reason != "selector_not_found"
+
+
 def _await_placed(
-    stage: Stage, selector: Selector, evidence: Evidence | None, ready_ms: int
-) -> Steps[tuple[Snapshot, dict[str, Any] | None]]:
-    """Look until a match is placed; return the last readable screen, and how the waiting ended."""
+    stage: Stage, selector: Selector, evidence: Evidence | None, ready_ms: int, purpose: Purpose
+) -> Steps[_Found]:
+    """Look until a match is placed, or the patience is over."""
+
+    def resolve(snapshot: Snapshot) -> _Found:
+        target = resolve_target(selector, snapshot, purpose=purpose, level=stage.level)
+        return _Found(snapshot, target)
+
     polls = 0
     if evidence is not None or not ready_ms:
-        snapshot = yield from stage.read_screen()
+        found = resolve((yield from stage.read_screen()))
         polls = 1
-        if not ready_ms or is_placed(selector, snapshot, level=stage.level):
-            return snapshot, None
+        if not ready_ms or found.is_placed:
+            return found
     deadline = Deadline(stage.now_ms, ready_ms)
     while True:
         if polls:
@@ -172,22 +190,15 @@ def _await_placed(
         seen = yield from stage.look()
         polls += 1
         readable = readable_screen(seen)
-        if readable is not None and is_placed(selector, readable, level=stage.level):
-            return readable, None
+        latest = None if readable is None else resolve(readable)
+        if latest is not None and latest.is_placed:
+            return latest
         if deadline.is_over(stage.now_ms):
-            return _expired(stage, seen, deadline, polls)
-
-
-def _expired(
-    stage: Stage, seen: Seen | Unseen, deadline: Deadline, polls: int
-) -> tuple[Snapshot, dict[str, Any]]:
-    waited_ms = deadline.waited_ms(stage.now_ms)
-    snapshot = readable_screen(seen)
-    if snapshot is None:
-        raise unreadable_error(
-            seen, waited_ms=waited_ms, readiness=_readiness(waited_ms, polls, "sparse")
-        )
-    return snapshot, _readiness(waited_ms, polls, "expired")
+            waited_ms = deadline.waited_ms(stage.now_ms)
+            if latest is None:
+                sparse = _readiness(waited_ms, polls, "sparse")
+                raise unreadable_error(seen, waited_ms=waited_ms, readiness=sparse)
+            return replace(latest, readiness=_readiness(waited_ms, polls, "expired"))
 
 
 def _readiness(waited_ms: int, polls: int, end: str) -> dict[str, Any]:

@@ -81,15 +81,6 @@ def resolve_target(
     return Miss(reason="selector_not_found", matched=unplaced)
 
 
-def is_placed(selector: Selector, snapshot: Snapshot, *, level: Level = "main") -> bool:
-    """Tell whether some match of the selector has a rectangle."""
-    return any(
-        snapshot.nodes[at].rect is not None
-        for alternative in selector.alternatives
-        for at in matches(alternative, snapshot, level=level)
-    )
-
-
 def pick_winner(selector: Selector, snapshot: Snapshot, *, level: Level = "main") -> Winner:
     """Choose by the tie-break rules; without a winner, the first alternative's matches stand."""
     tied: tuple[int, ...] = ()
