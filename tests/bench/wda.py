@@ -1,7 +1,7 @@
 """Calls to WebDriverAgent (`GET /window/size`): our client and stock facebook-wda."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -29,7 +29,32 @@ async def measure(farm: Farm, scale: Scale) -> list[Row]:
         turns = {OURS: partial(_take_our_turn, urls), STOCK: partial(_take_stock_turn, urls)}
         results = await compete(farm, turns, rounds=scale.rounds, seconds=scale.turn_s)
         rows += _rows(results, count)
-    return rows
+    return [*rows, await _measure_bare(scale)]
+
+
+async def _measure_bare(scale: Scale) -> Row:
+    """Return the row of the client alone: the other end does no work but answer."""
+    async with trio.open_nursery() as nursery:
+        listeners = await nursery.start(partial(trio.serve_tcp, _answer_bare, 0, host="127.0.0.1"))
+        port = listeners[0].socket.getsockname()[1]
+        async with open_wda(f"http://127.0.0.1:{port}", Limits(call_s=_CALL_LIMIT_S)) as client:
+            sample = await drive_tasks([client.window_size], scale.turn_s)
+        nursery.cancel_scope.cancel()
+    return Row(
+        what="WDA call, 1 device: sweepgrid, to a bare responder on the same core",
+        value=sample.median,
+        unit="ms",
+        tail=sample.p99,
+        bar=Bar(0.4),
+    )
+
+
+async def _answer_bare(stream: trio.SocketStream) -> None:
+    body = b'{"value":{"width":400,"height":860,"sessionId":"S"},"sessionId":"S"}'
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    with suppress(trio.BrokenResourceError):
+        while await stream.receive_some():
+            await stream.send_all(answer)
 
 
 @asynccontextmanager
