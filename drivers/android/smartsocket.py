@@ -7,10 +7,14 @@ that ends before its answer is complete is a loss, never a result. Every connect
 request and is closed without waiting, so a cancelled call leaves nothing behind. No call here has
 a deadline of its own; callers bring one.
 
-May be imported by: drivers.android, tests. Imports: runner.errors, drivers.android.refusal.
+May be imported by: drivers.android, tests. Imports: runner.errors, runner.wire,
+drivers.android.refusal.
 """
 
+import errno
+import os
 import re
+import socket
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,6 +24,7 @@ import trio
 from msgspec import Struct
 
 from drivers.android.refusal import answer_invalid, classify_refusal, lost_in_command, server_lost
+from runner import wire
 from runner.errors import DeviceError
 
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -64,9 +69,9 @@ class Connection:
     """One connection to the server, for one request."""
 
     def __init__(
-        self, stream: trio.SocketStream, *, endpoint: AdbEndpoint, serial: str, label: str
+        self, link: socket.socket, *, endpoint: AdbEndpoint, serial: str, label: str
     ) -> None:
-        self._stream = stream
+        self._link = link
         self._endpoint = endpoint
         self._serial = serial
         self._label = label
@@ -87,7 +92,7 @@ class Connection:
                 details={"serial": self._serial, "sizeBytes": len(data)},
             )
         try:
-            await self._stream.send_all(b"%04x" % len(data) + data)
+            await wire.send_all(self._link, b"%04x%b" % (len(data), data))
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise self._server_lost("the connection broke") from error
         status = await self.read_exact(4)
@@ -96,6 +101,25 @@ class Connection:
             raise classify_refusal(text, serial=self._serial, request=self._label)
         if status != b"OKAY":
             raise self._invalid(f"status {status!r}")
+
+    async def open_service(self, service: str) -> None:
+        """Open a service of the device. Reasons: those of `send_request`."""
+        await self.send_request(f"host:transport:{self._serial}")
+        try:
+            await self.send_request(service)
+        except DeviceError as error:
+            # The server says it of a service that the device refuses, and as well when it loses
+            # the device in that moment.
+            if error.details.get("answer") == "closed" and not await self._is_online():
+                raise self._lost() from error
+            raise
+
+    async def _is_online(self) -> bool:
+        try:
+            state = await ask_server(self._endpoint, f"host-serial:{self._serial}:get-state")
+        except DeviceError as error:
+            return error.kind != "device_lost"
+        return state == "device"
 
     async def read_exact(self, size: int) -> bytes:
         """Return the next `size` bytes; the end before them is a loss."""
@@ -126,28 +150,30 @@ class Connection:
 
     async def read_shell(self) -> ShellAnswer:
         """Read the packets of a `shell,v2` service up to and with the exit status."""
-        stdout, stderr = bytearray(), bytearray()
+        outputs: tuple[list[bytes], list[bytes]] = ([], [])
+        total = 0
         while True:
             kind, size = _PACKET.unpack(await self.read_exact(_PACKET.size))
-            if size + len(stdout) + len(stderr) > MAX_ANSWER_BYTES:
+            total += size
+            if total > MAX_ANSWER_BYTES:
                 raise self._invalid(f"an answer over {MAX_ANSWER_BYTES} bytes")
             data = await self.read_exact(size)
-            if kind == _STDOUT:
-                stdout += data
-            elif kind == _STDERR:
-                stderr += data
+            if kind in (_STDOUT, _STDERR):
+                outputs[kind - _STDOUT].append(data)
             elif kind == _EXIT and size == 1:
-                return ShellAnswer(stdout=bytes(stdout), stderr=bytes(stderr), exit_code=data[0])
+                out, err = outputs
+                return ShellAnswer(stdout=b"".join(out), stderr=b"".join(err), exit_code=data[0])
             else:
                 raise self._invalid(f"shell packet {kind} of {size} bytes")
 
     def close(self) -> None:
         """Close at once."""
-        self._stream.socket.close()
+        trio.lowlevel.notify_closing(self._link)
+        self._link.close()
 
     async def _fill(self) -> bool:
         try:
-            data = await self._stream.receive_some(_CHUNK_BYTES)
+            data = await wire.receive(self._link, _CHUNK_BYTES)
         except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
             raise self._lost() from error
         self._buffer += data
@@ -186,8 +212,7 @@ async def open_device_service(
     """
     connection = await _connect(endpoint, serial=serial, label=label or service)
     try:
-        await connection.send_request(f"host:transport:{serial}")
-        await connection.send_request(service)
+        await connection.open_service(service)
         yield connection
     finally:
         connection.close()
@@ -201,8 +226,12 @@ async def run_shell(
     Reasons: those of `Connection.send_request`, and `device_lost`.
     """
     service = f"shell,v2,raw:{command}"
-    async with open_device_service(endpoint, serial, service, label=label) as connection:
+    connection = await _connect(endpoint, serial=serial, label=label or service)
+    try:
+        await connection.open_service(service)
         return await connection.read_shell()
+    finally:
+        connection.close()
 
 
 async def run_exec(endpoint: AdbEndpoint, serial: str, command: str) -> bytes:
@@ -222,23 +251,40 @@ async def ask_server(endpoint: AdbEndpoint, request: str) -> str:
 
 async def _connect(endpoint: AdbEndpoint, *, serial: str, label: str) -> Connection:
     try:
-        stream = await _open_stream(endpoint)
+        link = await _open_link(endpoint)
     except OSError as error:
         raise server_lost(host=endpoint.host, port=endpoint.port, why=str(error)) from error
-    return Connection(stream, endpoint=endpoint, serial=serial, label=label)
+    return Connection(link, endpoint=endpoint, serial=serial, label=label)
 
 
-async def _open_stream(endpoint: AdbEndpoint) -> trio.SocketStream:
+async def _open_link(endpoint: AdbEndpoint) -> socket.socket:
     """Connect; to a numeric address directly, which spares the race over a name's addresses.
 
     One connection is made for every command, so that race would be a third of a command's cost.
     """
     if not _NUMERIC.fullmatch(endpoint.host):
-        return await trio.open_tcp_stream(endpoint.host, endpoint.port)
-    connecting = trio.socket.socket()
+        stream = await trio.open_tcp_stream(endpoint.host, endpoint.port)
+        named = socket.socket(fileno=stream.socket.detach())
+        named.settimeout(0)
+        return named
+    link = socket.socket()
     try:
-        await connecting.connect((endpoint.host, endpoint.port))
+        link.settimeout(0)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await _finish_connect(link, (endpoint.host, endpoint.port))
     except BaseException:
-        connecting.close()
+        link.close()
         raise
-    return trio.SocketStream(connecting)  # It sets TCP_NODELAY.
+    return link
+
+
+async def _finish_connect(link: socket.socket, address: tuple[str, int]) -> None:
+    code = link.connect_ex(address)
+    if code == errno.EINPROGRESS:
+        # A server on this computer has answered by now: asking again spares the wait.
+        code = link.connect_ex(address)
+    if code in (errno.EALREADY, errno.EINPROGRESS):
+        await trio.lowlevel.wait_writable(link)
+        code = link.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if code not in (0, errno.EISCONN):
+        raise OSError(code, os.strerror(code))

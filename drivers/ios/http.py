@@ -5,7 +5,7 @@ answer came is closed at once, so that no answer is ever taken for that of anoth
 GET is ever sent twice, and only when a reused connection closed before the first byte of its
 answer. Deadlines belong to the caller: a cancelled request closes the connection.
 
-May be imported by: drivers.ios, tests. Imports: runner.errors, trio, h11.
+May be imported by: drivers.ios, tests. Imports: runner.errors, runner.wire, trio, h11.
 """
 
 import select
@@ -16,6 +16,7 @@ import h11
 import trio
 from msgspec import Struct
 
+from runner import wire
 from runner.errors import DeviceError
 
 Dial: TypeAlias = Callable[[], Awaitable[trio.abc.Stream]]
@@ -25,7 +26,8 @@ MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 CONNECT_LIMIT_S: Final = 4.0
 """Shorter than any call's deadline, so that a dead address is not taken for a hung agent."""
 
-_CHUNK_BYTES: Final = 256 * 1024
+_CHUNK_BYTES: Final = 64 * 1024
+_END: Final = h11.EndOfMessage()
 
 
 class Reply(Struct, frozen=True):
@@ -68,7 +70,9 @@ class HttpConnection(trio.abc.AsyncResource):
     ) -> None:
         self._dial = dial
         self._where = where
-        self._host = host.encode("ascii", "replace")
+        self._host = (b"Host", host.encode("ascii", "replace"))
+        # Checked once; every request without a body has these.
+        self._bare = h11.Request(method="GET", target="/", headers=[self._host]).headers
         self._max_body_bytes = max_body_bytes
         self._lock = trio.Lock()
         self._stream: trio.abc.Stream | None = None
@@ -135,9 +139,26 @@ class HttpConnection(trio.abc.AsyncResource):
 
     async def _transfer(self, method: str, path: str, body: bytes | None) -> Reply | None:
         assert self._stream is not None  # noqa: S101 - for the type checker; _connect ran.
+        stream = self._stream
+        partial = _Partial()
+        link = stream.socket if isinstance(stream, trio.SocketStream) else None
+        data = self._render(method, path, body)
         try:
-            await self._stream.send_all(self._render(method, path, body))
-            return await self._receive(self._stream, method, path)
+            if link is not None:
+                await wire.send_all(link, data)
+            else:
+                await stream.send_all(data)
+            while True:
+                if link is not None:
+                    data = await wire.receive(link, _CHUNK_BYTES)
+                else:
+                    data = bytes(await stream.receive_some(_CHUNK_BYTES))
+                if not data and not self._has_answer_begun():
+                    return None
+                self._protocol.receive_data(data)
+                reply = self._read_events(partial, method, path)
+                if reply is not None:
+                    return reply
         except trio.BrokenResourceError as error:
             if not self._has_answer_begun():
                 return None
@@ -146,23 +167,23 @@ class HttpConnection(trio.abc.AsyncResource):
             raise self._lost(method, path, "because it was closed here") from error
 
     def _render(self, method: str, path: str, body: bytes | None) -> bytes:
-        headers: list[tuple[bytes, bytes]] = [(b"Host", self._host)]
-        if body is not None:
-            headers = [
-                *headers,
-                (b"Content-Type", b"application/json"),
-                (b"Content-Length", b"%d" % len(body)),
-            ]
-        head = self._protocol.send(h11.Request(method=method, target=path, headers=headers))
-        data = b"" if body is None else self._protocol.send(h11.Data(data=body))
-        end = self._protocol.send(h11.EndOfMessage())
-        return (head or b"") + (data or b"") + (end or b"")
-
-    async def _receive(self, stream: trio.abc.Stream, method: str, path: str) -> Reply | None:
         protocol = self._protocol
-        chunks: list[bytes] = []
-        size = 0
-        status = 0
+        if body is None:
+            bare = h11.Request(method=method, target=path, headers=self._bare)
+            head = protocol.send(bare) or b""
+            return head + (protocol.send(_END) or b"")
+        headers = [
+            self._host,
+            (b"Content-Type", b"application/json"),
+            (b"Content-Length", b"%d" % len(body)),
+        ]
+        head = protocol.send(h11.Request(method=method, target=path, headers=headers)) or b""
+        data = protocol.send(h11.Data(data=body)) or b""
+        return head + data + (protocol.send(_END) or b"")
+
+    def _read_events(self, partial: "_Partial", method: str, path: str) -> Reply | None:
+        """Take in what has arrived; return the answer once it is complete."""
+        protocol = self._protocol
         while True:
             try:
                 event = protocol.next_event()
@@ -171,21 +192,18 @@ class HttpConnection(trio.abc.AsyncResource):
                     raise self._lost(method, path, "in mid-answer") from error
                 raise self._invalid(method, path, str(error)) from error
             if event is h11.NEED_DATA:
-                data = await stream.receive_some(_CHUNK_BYTES)
-                if not data and not self._has_answer_begun():
-                    return None
-                protocol.receive_data(bytes(data))
-            elif isinstance(event, h11.Response):
-                status = event.status_code
+                return None
+            if isinstance(event, h11.Response):
+                partial.status = event.status_code
             elif isinstance(event, h11.Data):
-                chunks.append(bytes(event.data))
-                size += len(event.data)
-                if size > self._max_body_bytes:
+                partial.chunks.append(bytes(event.data))
+                partial.size += len(event.data)
+                if partial.size > self._max_body_bytes:
                     raise self._invalid(
                         method, path, f"the body is over {self._max_body_bytes} bytes"
                     )
             elif isinstance(event, h11.EndOfMessage):
-                return Reply(status, b"".join(chunks))
+                return Reply(partial.status, b"".join(partial.chunks))
 
     def _has_answer_begun(self) -> bool:
         return self._protocol.their_state is not h11.SEND_RESPONSE or bool(
@@ -208,6 +226,16 @@ class HttpConnection(trio.abc.AsyncResource):
             message=f"{self._where} did not answer in HTTP at {method} {path}: {why}",
             details={"method": method, "path": path, "where": self._where},
         )
+
+
+@final
+class _Partial:
+    """What has come of an answer so far."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.chunks: list[bytes] = []
+        self.size = 0
 
 
 def _is_quiet(stream: trio.abc.Stream) -> bool:

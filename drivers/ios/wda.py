@@ -9,6 +9,7 @@ May be imported by: drivers.ios, tests. Imports: runner.errors, drivers.ios.{htt
 trio.
 """
 
+import re
 from collections import deque
 from typing import Any, Final, TypeVar, final
 from urllib.parse import quote
@@ -82,10 +83,21 @@ class ElementRef(Struct, frozen=True):
     old: str = msgspec.field(default="", name="ELEMENT")
 
 
+class _Exchange(Struct, frozen=True):
+    """One request that was made; written as text only when somebody asks."""
+
+    began: float
+    ended: float
+    method: str
+    path: str
+    result: int | str
+
+
 class _Session(Struct, frozen=True, rename="camel"):
     session_id: str
 
 
+_UNRESERVED: Final = re.compile(r"[A-Za-z0-9_.~-]+")
 _ANY: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(Any)
 _TEXT: Final[msgspec.json.Decoder[str | None]] = msgspec.json.Decoder(str | None)
 _BOOL: Final = msgspec.json.Decoder(bool)
@@ -133,7 +145,7 @@ class Wda:
         self.session: str | None = None
         self._max_depth = DEPTHS[0]
         self._opened_at = trio.current_time()
-        self._trace: deque[str] = deque(maxlen=2_000)
+        self._trace: deque[_Exchange] = deque(maxlen=2_000)
 
     # Calls
 
@@ -147,29 +159,24 @@ class Wda:
         limit = self.limits.call_s if limit_s is None else limit_s
         data = msgspec.json.encode(body if body is not None else {}) if method == "POST" else None
         began = trio.current_time()
-        result = "cancelled"
+        result: int | str = "cancelled"
         try:
-            with trio.fail_after(limit):
+            with trio.CancelScope(deadline=began + limit):
                 reply = await self._http.request(method, path, data)
-            result = str(reply.status)
-            return reply  # noqa: TRY300 - the finally below traces it.
-        except trio.TooSlowError as error:
+                result = reply.status
+                return reply
             result = "deadline"
-            raise DeviceError(
-                kind="driver_fault",
-                reason="device_call_deadline",
-                message=f"WebDriverAgent did not answer {method} {path} within {limit:g} s",
-                details={"call": f"{method} {path}", "limit_ms": round(limit * 1000)},
-            ) from error
         except DeviceError as error:
             result = error.reason
             raise
         finally:
-            now = trio.current_time()
-            self._trace.append(
-                f"{now - self._opened_at:10.3f}s {method} {path} -> {result}"
-                f" in {(now - began) * 1000:.0f} ms"
-            )
+            self._trace.append(_Exchange(began, trio.current_time(), method, path, result))
+        raise DeviceError(
+            kind="driver_fault",
+            reason="device_call_deadline",
+            message=f"WebDriverAgent did not answer {method} {path} within {limit:g} s",
+            details={"call": f"{method} {path}", "limit_ms": round(limit * 1000)},
+        )
 
     async def call(
         self,
@@ -219,7 +226,11 @@ class Wda:
     @property
     def trace(self) -> tuple[str, ...]:
         """The last exchanges, oldest first, without bodies."""
-        return tuple(self._trace)
+        return tuple(
+            f"{each.ended - self._opened_at:10.3f}s {each.method} {each.path} -> {each.result}"
+            f" in {(each.ended - each.began) * 1000:.0f} ms"
+            for each in self._trace
+        )
 
     # The agent and its session
 
@@ -368,4 +379,4 @@ class Wda:
 
 
 def _quote(element: str) -> str:
-    return quote(element, safe="")
+    return element if _UNRESERVED.fullmatch(element) else quote(element, safe="")

@@ -25,14 +25,15 @@ from grid.lab.transport import (
     WRTE,
     Packet,
     PacketDecoder,
-    encode_packet,
+    encode,
 )
+from runner import wire
 from runner.errors import RunnerError
 
 FACE: Final = "adb"
 MAX_STREAMS: Final = 256
 _FEATURES: Final = "shell_v2,cmd,stat_v2,ls_v2,fixed_push_mkdir,sendrecv_v2"
-_READ_SIZE: Final = 1 << 18
+_READ_SIZE: Final = 1 << 16
 
 
 async def serve_adbd(
@@ -69,26 +70,52 @@ class AdbStream:
         self._arrived = trio.Event()
         self._acknowledged = trio.Event()
         self._is_ended = False
+        self._unsent = [encode(OKAY, own_id, peer_id)]
 
     async def read(self) -> bytes:
         """Return the next bytes of the client; empty when it has closed the stream."""
+        await self._send()
         while not self._inbox:
             if self._is_ended:
                 return b""
             await self._arrived.wait()
         data = self._inbox.popleft()
         self._arrived = trio.Event()
-        await self._connection.send(Packet(OKAY, self.own_id, self.peer_id))
+        await self._send(encode(OKAY, self.own_id, self.peer_id))
         return data
 
     async def write(self, data: bytes) -> None:
-        """Send bytes; returns when the client has taken them all."""
+        """Send bytes; returns when the client has taken them all. None: say that it is open."""
         limit = self._connection.max_payload
+        if not data:
+            await self._send()
         for start in range(0, len(data), limit):
-            self._acknowledged = trio.Event()
-            chunk = data[start : start + limit]
-            await self._connection.send(Packet(WRTE, self.own_id, self.peer_id, chunk))
-            await self._acknowledged.wait()
+            await self._write_chunk(data[start : start + limit])
+
+    async def finish(self, data: bytes) -> None:
+        """Send the last bytes with the end of the stream right behind them."""
+        limit = self._connection.max_payload
+        while len(data) > limit:
+            await self._write_chunk(data[:limit])
+            data = data[limit:]
+        if data:
+            self._unsent.append(encode(WRTE, self.own_id, self.peer_id, data))
+
+    async def close(self) -> None:
+        """Send what is unsent and that the stream has ended."""
+        await self._send(encode(CLSE, self.own_id, self.peer_id))
+
+    async def _write_chunk(self, chunk: bytes) -> None:
+        self._acknowledged = trio.Event()
+        await self._send(encode(WRTE, self.own_id, self.peer_id, chunk))
+        await self._acknowledged.wait()
+
+    async def _send(self, *packets: bytes) -> None:
+        if self._unsent:
+            packets = (*self._unsent, *packets)
+            self._unsent.clear()
+        if packets:
+            await self._connection.send(*packets)
 
     def deliver(self, data: bytes) -> bool:
         """Take a write of the client; False when it did not wait for the last one's OKAY."""
@@ -118,33 +145,46 @@ class _Connection:
     ) -> None:
         self.max_payload = MAX_PAYLOAD
         self._system = system
-        self._stream = stream
+        self._link = stream.socket
         self._nursery = nursery
         self._send_lock = trio.Lock()
         self._streams: dict[int, AdbStream] = {}
         self._next_id = 1
         self._is_greeted = False
 
-    async def send(self, packet: Packet) -> None:
-        """Send one packet, after the latency and stalls that the faults ask for."""
-        async with self._send_lock:
-            await _wait_stall(self._system.phone)
-            slow = self._system.phone.faults.get("slow")
-            if slow is not None:
-                await trio.sleep(slow["latency_ms"] / 1000)
-            try:
-                await self._stream.send_all(encode_packet(packet))
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                # Nobody is left to serve: every task of this connection ends.
-                self._nursery.cancel_scope.cancel()
-                await trio.lowlevel.checkpoint()
+    async def send(self, *packets: bytes) -> None:
+        """Send packets: at once, or each after the latency and stalls that the faults ask for."""
+        try:
+            self._send_lock.acquire_nowait()  # A free lock needs no turn of the event loop.
+        except trio.WouldBlock:
+            await self._send_lock.acquire()
+        try:
+            faults = self._system.phone.faults
+            if faults.get("stall") is None and faults.get("slow") is None:
+                await wire.send_all(self._link, b"".join(packets))
+            else:
+                for packet in packets:
+                    await self._send_late(packet)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            # Nobody is left to serve: every task of this connection ends.
+            self._nursery.cancel_scope.cancel()
+            await trio.lowlevel.checkpoint()
+        finally:
+            self._send_lock.release()
+
+    async def _send_late(self, packet: bytes) -> None:
+        await _wait_stall(self._system.phone)
+        slow = self._system.phone.faults.get("slow")
+        if slow is not None:
+            await trio.sleep(slow["latency_ms"] / 1000)
+        await wire.send_all(self._link, packet)
 
     async def receive(self, packet: Packet) -> None:
         """Handle one packet of the adb server."""
         if packet.command == CNXN:
             self.max_payload = max(1, min(MAX_PAYLOAD, packet.arg1))
             self._is_greeted = True
-            await self.send(Packet(CNXN, VERSION, MAX_PAYLOAD, _banner(self._system)))
+            await self.send(encode(CNXN, VERSION, MAX_PAYLOAD, _banner(self._system)))
         elif not self._is_greeted:
             return
         elif packet.command == OPEN:
@@ -158,19 +198,19 @@ class _Connection:
         service = find_service(name, self._system)
         if service is None or packet.arg0 == 0 or len(self._streams) >= MAX_STREAMS:
             self._system.phone.log("adbd", f"refused service {name!r}", level="W")
-            await self.send(Packet(CLSE, 0, packet.arg0))
+            await self.send(encode(CLSE, 0, packet.arg0))
             return
         stream = AdbStream(self, self._next_id, packet.arg0)
         self._next_id += 1
         self._streams[stream.own_id] = stream
-        await self.send(Packet(OKAY, stream.own_id, stream.peer_id))
-        self._nursery.start_soon(self._run_service, service, stream, name=f"adbd {name[:40]}")
+        # The stream itself says that it is open, with its first output or before its first wait.
+        self._nursery.start_soon(self._run_service, service, stream)
 
     async def _run_service(self, service: Service, stream: AdbStream) -> None:
         with stream.scope:
             await service(stream)
         if self._streams.pop(stream.own_id, None) is not None:
-            await self.send(Packet(CLSE, stream.own_id, stream.peer_id))
+            await stream.close()
         if self._system.is_rebooting:
             # What asked for the reboot has its answer; the cable of a rebooting phone is dead.
             self._system.is_rebooting = False
@@ -178,17 +218,19 @@ class _Connection:
 
     async def _pass_on(self, packet: Packet) -> None:
         stream = self._streams.get(packet.arg1)
-        if packet.command == OKAY and stream is not None:
-            stream.acknowledge()
-        elif packet.command == CLSE and stream is not None:
-            del self._streams[stream.own_id]
-            stream.end()
-            await self.send(Packet(CLSE, stream.own_id, stream.peer_id))
+        if packet.command == OKAY:
+            if stream is not None:
+                stream.acknowledge()
+        elif packet.command == CLSE:
+            if stream is not None:
+                del self._streams[stream.own_id]
+                stream.end()
+                await self.send(encode(CLSE, stream.own_id, stream.peer_id))
         elif packet.command == WRTE and (stream is None or not stream.deliver(packet.payload)):
             if stream is not None:
                 del self._streams[stream.own_id]
                 stream.end()
-            await self.send(Packet(CLSE, 0, packet.arg0))
+            await self.send(encode(CLSE, 0, packet.arg0))
 
 
 async def _run_connection(system: AndroidSystem, stream: trio.SocketStream) -> None:
@@ -220,12 +262,13 @@ async def _read_packets(
 ) -> None:
     decoder = PacketDecoder()
     while True:
-        data = await stream.receive_some(_READ_SIZE)
+        data = await wire.receive(stream.socket, _READ_SIZE)
         if not data:
             return
         phone.trace.count_received(FACE, len(data))
-        for packet in decoder.feed(bytes(data)):
-            await _wait_stall(phone)
+        for packet in decoder.feed(data):
+            if phone.faults.get("stall") is not None:
+                await _wait_stall(phone)
             await connection.receive(packet)
 
 

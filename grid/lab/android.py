@@ -20,6 +20,7 @@ GRANT_ACTIVITY: Final = ".permission.ui.GrantPermissionsActivity"
 BOOT_S: Final = 1.0
 """How long `sys.boot_completed` stays empty after a reboot."""
 
+_BOOT_PROPS: Final = ("sys.boot_completed", "dev.bootcomplete")
 _SDK: Final[Mapping[str, str]] = {
     "9": "28",
     "10": "29",
@@ -113,11 +114,13 @@ class AndroidSystem:
     def props(self) -> dict[str, str]:
         """Return all properties."""
         done = "1" if self.is_booted else ""
-        return {**self._props, "sys.boot_completed": done, "dev.bootcomplete": done}
+        return {**self._props, **dict.fromkeys(_BOOT_PROPS, done)}
 
     def get_prop(self, name: str) -> str:
         """Return a property; empty when it does not exist."""
-        return self.props().get(name, "")
+        if name in _BOOT_PROPS:
+            return "1" if self.is_booted else ""
+        return self._props.get(name, "")
 
     def set_prop(self, name: str, value: str) -> bool:
         """Set a property; False for one that a shell user may not set."""

@@ -4,22 +4,38 @@ h11 parses; nothing that a client sends raises out of `serve_http`. Bounds: 64 K
 of body, 30 s for a request to arrive (an idle connection is closed after that, as on a phone).
 Bodies come with a length; chunked requests are refused.
 
-May be imported by: grid.lab, tests. Imports: h11, trio; nothing of ours.
+A request that arrives whole, alone and with nothing but the usual headers is read here and never
+reaches h11, which then is as new. `read_plain` takes only what h11 would read the same way.
+
+May be imported by: grid.lab, tests. Imports: h11, trio, runner.wire.
 """
 
+import math
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias, final
 from urllib.parse import parse_qsl, urlsplit
 
 import h11
 import trio
 from msgspec import Struct
 
+from runner import wire
+
 MAX_HEAD_BYTES: Final = 64 * 1024
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 REQUEST_TIMEOUT_S: Final = 30.0
 _READ_BYTES: Final = 64 * 1024
+_PLAIN_HEAD: Final = re.compile(
+    rb"(GET|POST|PUT|DELETE) (/[!-\"$->@-~]*) HTTP/1\.1\r\n((?:[A-Za-z-]+: [ -~]*\r\n)+)\r\n"
+)
+_PLAIN_HEADERS: Final = frozenset(
+    {b"host", b"accept", b"accept-encoding", b"content-type", b"content-length", b"user-agent"}
+)
+_LENGTH: Final = re.compile(rb"[0-9]{1,8}")
+_NO_QUERY: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class HttpRequest(Struct, frozen=True, kw_only=True):
@@ -49,47 +65,118 @@ async def serve_http(stream: trio.abc.Stream, answer: Answer, count: Count) -> N
     The caller owns the stream and closes it.
     """
     connection = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+    receiver = _Receiver(stream, count)
     try:
-        while True:
-            request = await _read_request(stream, connection, count)
-            if request is None:
-                return
-            reply = await answer(request)
-            await stream.send_all(_render_reply(connection, reply))
-            if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
-                return
-            connection.start_next_cycle()
+        with receiver.scope:
+            while await _serve_one(receiver, connection, answer):
+                pass
     except h11.RemoteProtocolError as error:
         await _refuse(stream, connection, error)
     except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
-        return  # The client is gone or never finished its request: nobody is left to answer.
+        return  # The client is gone: nobody is left to answer.
 
 
-async def _read_request(
-    stream: trio.abc.Stream, connection: h11.Connection, count: Count
-) -> HttpRequest | None:
+@final
+class _Receiver:
+    """What arrives on a stream. `scope` ends the connection when a request takes too long."""
+
+    def __init__(self, stream: trio.abc.Stream, count: Count) -> None:
+        self.stream = stream
+        self.scope = trio.CancelScope()
+        self._link = stream.socket if isinstance(stream, trio.SocketStream) else None
+        self._count = count
+
+    async def receive(self) -> bytes:
+        """Return the next bytes, empty at the end."""
+        if self._link is not None:
+            data = await wire.receive(self._link, _READ_BYTES)
+        else:
+            data = bytes(await self.stream.receive_some(_READ_BYTES))
+        self._count(len(data))
+        return data
+
+    async def send(self, data: bytes) -> None:
+        """Send all of `data`."""
+        if self._link is not None:
+            await wire.send_all(self._link, data)
+        else:
+            await self.stream.send_all(data)
+
+
+async def _serve_one(receiver: _Receiver, connection: h11.Connection, answer: Answer) -> bool:
+    """Answer one request; tell whether another may follow."""
+    receiver.scope.deadline = trio.current_time() + REQUEST_TIMEOUT_S
+    request: HttpRequest | None = None
+    is_plain = False
+    if not connection.trailing_data[0]:
+        data = await receiver.receive()
+        request = read_plain(data)
+        is_plain = request is not None
+        if not is_plain:
+            connection.receive_data(data)
+    if request is None:
+        request = await _read_request(receiver, connection)
+    receiver.scope.deadline = math.inf
+    if request is None:
+        return False
+    reply = await answer(request)
+    if is_plain:
+        await receiver.send(_render_plain(reply))
+        return True
+    await receiver.send(_render_reply(connection, reply))
+    if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
+        return False
+    connection.start_next_cycle()
+    return True
+
+
+def read_plain(data: bytes) -> HttpRequest | None:
+    """Return the request that `data` is, None when it is anything but one plain request."""
+    found = _PLAIN_HEAD.match(data)
+    if found is None:
+        return None
+    length = 0
+    names = set()
+    for line in found[3].split(b"\r\n")[:-1]:
+        name, _, value = line.partition(b": ")
+        name = name.lower()
+        if name in names or name not in _PLAIN_HEADERS:
+            return None
+        names.add(name)
+        if name == b"content-length":
+            if not _LENGTH.fullmatch(value):
+                return None
+            length = int(value)
+    if b"host" not in names or len(data) - found.end() != length:
+        return None
+    target = found[2].decode("ascii")
+    if target.startswith("//"):
+        return None
+    return HttpRequest(
+        method=found[1].decode("ascii"), path=target, query=_NO_QUERY, body=data[found.end() :]
+    )
+
+
+async def _read_request(receiver: _Receiver, connection: h11.Connection) -> HttpRequest | None:
     """Return the next request, or None when the client has closed."""
     head: h11.Request | None = None
     body = bytearray()
-    with trio.fail_after(REQUEST_TIMEOUT_S):
-        while True:
-            event = connection.next_event()
-            if event is h11.NEED_DATA:
-                if connection.they_are_waiting_for_100_continue:
-                    go_on = h11.InformationalResponse(status_code=100, headers=[])
-                    await stream.send_all(connection.send(go_on) or b"")
-                data = await stream.receive_some(_READ_BYTES)
-                count(len(data))
-                connection.receive_data(bytes(data))
-            elif isinstance(event, h11.Request):
-                head = event
-                _check_head(event)
-            elif isinstance(event, h11.Data):
-                body += event.data
-            elif isinstance(event, h11.EndOfMessage) and head is not None:
-                return _request_of(head, bytes(body))
-            else:
-                return None
+    while True:
+        event = connection.next_event()
+        if event is h11.NEED_DATA:
+            if connection.they_are_waiting_for_100_continue:
+                go_on = h11.InformationalResponse(status_code=100, headers=[])
+                await receiver.send(connection.send(go_on) or b"")
+            connection.receive_data(await receiver.receive())
+        elif isinstance(event, h11.Request):
+            head = event
+            _check_head(event)
+        elif isinstance(event, h11.Data):
+            body += event.data
+        elif isinstance(event, h11.EndOfMessage) and head is not None:
+            return _request_of(head, bytes(body))
+        else:
+            return None
 
 
 def _check_head(head: h11.Request) -> None:
@@ -113,6 +200,17 @@ def _request_of(head: h11.Request, body: bytes) -> HttpRequest:
     )
 
 
+def _render_plain(reply: HttpReply) -> bytes:
+    """Return the bytes of a reply, as h11 would send them."""
+    return b"HTTP/1.1 %d %b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n%b" % (
+        reply.status,
+        _phrase(reply.status),
+        reply.content_type.encode("ascii"),
+        len(reply.body),
+        reply.body,
+    )
+
+
 def _render_reply(connection: h11.Connection, reply: HttpReply) -> bytes:
     response = h11.Response(
         status_code=reply.status,
@@ -131,7 +229,7 @@ def _render_reply(connection: h11.Connection, reply: HttpReply) -> bytes:
 
 
 def _phrase(status: int) -> bytes:
-    return HTTPStatus(status).phrase.encode("ascii")
+    return b"OK" if status == 200 else HTTPStatus(status).phrase.encode("ascii")
 
 
 async def _refuse(

@@ -2,7 +2,7 @@
 
 Everything that is not here is refused, as on a phone that does not have it.
 
-May be imported by: grid.lab, tests. Imports: grid.lab.
+May be imported by: grid.lab, tests. Imports: grid.lab, trio.
 """
 
 import struct
@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final, Protocol, TypeAlias, final
+
+import trio
 
 from grid.lab.android import AndroidSystem
 from grid.lab.shell import Shell
@@ -35,7 +37,11 @@ class ByteStream(Protocol):
         ...
 
     async def write(self, data: bytes) -> None:
-        """Send bytes; returns when the client has taken them."""
+        """Send bytes; returns when the client has taken them. None: say that it is open."""
+        ...
+
+    async def finish(self, data: bytes) -> None:
+        """Take the last bytes; they leave with the end of the stream."""
         ...
 
 
@@ -64,7 +70,7 @@ def find_service(name: str, system: AndroidSystem) -> Service | None:
 
 
 async def _serve_text(text: str, stream: ByteStream) -> None:
-    await stream.write(text.encode())
+    await stream.finish(text.encode())
 
 
 async def _serve_reboot(system: AndroidSystem, stream: ByteStream) -> None:
@@ -140,11 +146,10 @@ async def _serve_shell_v1(system: AndroidSystem, text: str, stream: ByteStream) 
     async def flush() -> None:
         data = bytes(output)
         output.clear()
-        if data:
-            await stream.write(data)
+        await stream.write(data)
 
     await _run(system, text, ShellStreams(_RawInput(stream), output.extend, output.extend, flush))
-    await flush()
+    await stream.finish(bytes(output))
 
 
 async def _serve_shell_v2(system: AndroidSystem, text: str, stream: ByteStream) -> None:
@@ -160,15 +165,14 @@ async def _serve_shell_v2(system: AndroidSystem, text: str, stream: ByteStream) 
     async def flush() -> None:
         data = bytes(output)
         output.clear()
-        if data:
-            await stream.write(data)
+        await stream.write(data)
 
     streams = ShellStreams(
         _PacketInput(stream), partial(put, _STDOUT), partial(put, _STDERR), flush
     )
     status = await _run(system, text, streams)
     put(_EXIT, bytes([status % 256]))
-    await flush()
+    await stream.finish(bytes(output))
 
 
 async def _run(system: AndroidSystem, text: str, streams: ShellStreams) -> int:
@@ -189,6 +193,8 @@ async def _run_lines(shell: Shell, streams: ShellStreams) -> int:
             pending += data.replace(b"\r", b"\n")
             continue
         pending = rest
+        # A long input must not starve the other streams.
+        await trio.lowlevel.checkpoint()
         status = await shell.run(
             line.decode("utf-8", "replace"),
             ShellStreams(FixedInput(), streams.out, streams.err, streams.flush),

@@ -68,16 +68,18 @@ class Shell:
 
     async def run(self, text: str, streams: ShellStreams) -> int:
         """Run a command text; return its exit status."""
-        await self._pause()
+        await self._pause(streams)
         script = parse_script(text)
         if isinstance(script, SyntaxProblem):
             streams.err(f"{SHELL_NAME}: {script.message}\n".encode())
             return _SYNTAX_STATUS
         return await self._run_script(script, streams)
 
-    async def _pause(self) -> None:
-        # A checkpoint even without latency, so that no stream of commands starves the others.
-        await trio.sleep(self._system.profile.shell_ms / 1000 if self._depth == 0 else 0)
+    async def _pause(self, streams: ShellStreams) -> None:
+        latency_ms = self._system.profile.shell_ms
+        if self._depth == 0 and latency_ms > 0:
+            await streams.flush()
+            await trio.sleep(latency_ms / 1000)
 
     async def _run_script(self, script: Script, streams: ShellStreams) -> int:
         for operator, pipeline in script.items:
@@ -90,17 +92,19 @@ class Shell:
 
     async def _run_pipeline(self, pipeline: Pipeline, streams: ShellStreams) -> int:
         stdin = streams.stdin
-        status = 0
         for command in pipeline.commands[:-1]:
             piped = bytearray()
             inner = ShellStreams(stdin, piped.extend, streams.err, streams.flush)
             await self._run_command(command, inner)
             stdin = FixedInput(bytes(piped))
-        last = ShellStreams(stdin, streams.out, streams.err, streams.flush)
-        status = await self._run_command(pipeline.commands[-1], last)
+        if stdin is not streams.stdin:
+            streams = ShellStreams(stdin, streams.out, streams.err, streams.flush)
+        status = await self._run_command(pipeline.commands[-1], streams)
         return int(status == 0) if pipeline.is_negated else status
 
     async def _run_command(self, command: Command, streams: ShellStreams) -> int:
+        if not command.redirects and command.body is None:
+            return await self._run_simple(command, streams)
         files: list[tuple[str, bytearray]] = []
         try:
             redirected = await self._redirect(command.redirects, streams, files)
@@ -140,18 +144,18 @@ class Shell:
         words: list[str] = []
         for word in command.words:
             words += await self._expand(word, streams)
-        assigned = {
-            name: "".join(await self._expand(word, streams, is_split=False))
-            for name, word in command.assignments
-        }
+        assigned: dict[str, str] = {}
+        for key, word in command.assignments:
+            assigned[key] = "".join(await self._expand(word, streams, is_split=False))
         while words and words[0] in _WRAPPERS:
             del words[0]
         if not words:
             self._variables.update(assigned)
             return 0
         name, *args = words
-        for folder in _BINARIES:
-            name = name.removeprefix(folder)
+        if name.startswith("/"):
+            for folder in _BINARIES:
+                name = name.removeprefix(folder)
         if self._depth >= _MAX_NESTED:
             streams.err(f"{SHELL_NAME}: nested too deeply\n".encode())
             return 1
@@ -244,6 +248,11 @@ class Shell:
         self, word: Word, streams: ShellStreams, *, is_split: bool = True
     ) -> list[str]:
         """Return the fields of a word: variables and outputs split at blanks, files matched."""
+        match word.parts:
+            case (Text(text=text),) if _GLOB.isdisjoint(text):
+                return [text]
+            case _:
+                pass
         fields: list[list[tuple[str, bool]]] = [[]]
         for part in word.parts:
             text = await self._value(part, streams)

@@ -8,12 +8,14 @@ May be imported by: grid.lab, tests. Imports: nothing of ours.
 """
 
 import re
+from functools import lru_cache
 from typing import Final, Literal, NoReturn, TypeAlias, final
 
 from msgspec import Struct
 
 MAX_SCRIPT: Final = 1 << 18
 MAX_DEPTH: Final = 20
+_SHORT: Final = 1_000
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
@@ -93,6 +95,16 @@ def parse_script(text: str) -> Script | SyntaxProblem:
     """Parse the text of a shell command."""
     if len(text) > MAX_SCRIPT:
         return SyntaxProblem("syntax error: the command is too long")
+    return _parse_short(text) if len(text) <= _SHORT else _parse(text)
+
+
+@lru_cache(maxsize=256)
+def _parse_short(text: str) -> Script | SyntaxProblem:
+    """Parse what clients send again and again; a script never changes, so one serves all."""
+    return _parse(text)
+
+
+def _parse(text: str) -> Script | SyntaxProblem:
     parser = _Parser(text)
     try:
         script = parser.read_script(0, closing="")

@@ -38,19 +38,14 @@ class Packet(Struct, frozen=True):
     payload: bytes = b""
 
 
+def encode(command: int, arg0: int, arg1: int, payload: bytes = b"") -> bytes:
+    """Return the bytes of a packet by its parts."""
+    return _HEADER.pack(command, arg0, arg1, len(payload), 0, command ^ 0xFFFFFFFF) + payload
+
+
 def encode_packet(packet: Packet) -> bytes:
     """Return the bytes of a packet."""
-    return (
-        _HEADER.pack(
-            packet.command,
-            packet.arg0,
-            packet.arg1,
-            len(packet.payload),
-            0,
-            packet.command ^ 0xFFFFFFFF,
-        )
-        + packet.payload
-    )
+    return encode(packet.command, packet.arg0, packet.arg1, packet.payload)
 
 
 @final

@@ -28,6 +28,12 @@ FACE: Final = "wda"
 _POLL_S: Final = 0.02
 _LINGER_RESET: Final = struct.pack("ii", 1, 0)
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "DELETE"})
+_SIDES: Final[Mapping[str, tuple[bool, ...]]] = {
+    "session": (True,),
+    "outside": (False,),
+    "either": (True, False),
+}
+_ENCODER: Final = msgspec.json.Encoder()
 
 
 async def serve_wda(
@@ -87,7 +93,8 @@ class _Face:
 
     async def _answer(self, request: HttpRequest) -> HttpReply:
         """Carry out one request and return its envelope, whatever happens."""
-        await self._wait_while("stall")
+        if self._phone.faults.get("stall") is not None:
+            await self._wait_while("stall")
         try:
             value = await self._carry_out(request)
             status = 200
@@ -99,7 +106,7 @@ class _Face:
             await trio.sleep(slow["latency_ms"] / 1000)
         session = self._process.session
         envelope = {"value": value, "sessionId": session.id if session is not None else None}
-        return HttpReply(status=status, body=msgspec.json.encode(envelope))
+        return HttpReply(status=status, body=_ENCODER.encode(envelope))
 
     async def _carry_out(self, request: HttpRequest) -> Any:
         segments, session_id = _split_path(request.path)
@@ -115,17 +122,28 @@ class _Face:
             if session is not None:
                 session.queued.add(scope)
             try:
-                async with self._process.queue:
-                    await self._wait_while("wda_hang")
-                    self._check_session(session_id)
-                    if session_id:
-                        self._process.check_app()
-                    self._process.answer_by_default()
-                    return await route.handler(call)
+                return await self._take_turn(route, call, session_id)
             finally:
                 if session is not None:
                     session.queued.discard(scope)
         raise WdaError("invalid session id", NO_SESSION)
+
+    async def _take_turn(self, route: Route, call: WdaCall, session_id: str) -> Any:
+        queue = self._process.queue
+        try:
+            queue.acquire_nowait()  # A free queue needs no turn of the event loop.
+        except trio.WouldBlock:
+            await queue.acquire()
+        try:
+            if self._phone.faults.get("wda_hang") is not None:
+                await self._wait_while("wda_hang")
+            self._check_session(session_id)
+            if session_id:
+                self._process.check_app()
+            self._process.answer_by_default()
+            return await route.handler(call)
+        finally:
+            queue.release()
 
     def _check_session(self, session_id: str) -> None:
         session = self._process.session
@@ -144,6 +162,8 @@ class Router:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, int], list[tuple[tuple[str, ...], Route]]] = {}
+        # Paths without a parameter, by method and whether they stand under a session.
+        self._fixed: dict[tuple[str, bool, tuple[str, ...]], Route] = {}
         for table in (
             wda_routes_session.ROUTES,
             wda_routes_device.ROUTES,
@@ -153,11 +173,17 @@ class Router:
             for route in table:
                 pattern = tuple(part for part in route.path.split("/") if part)
                 self._rows.setdefault((route.method, len(pattern)), []).append((pattern, route))
+                if ":" not in route.path:
+                    for has_session in _SIDES[route.scope]:
+                        self._fixed.setdefault((route.method, has_session, pattern), route)
 
     def find(
         self, method: str, segments: tuple[str, ...], *, has_session: bool
     ) -> tuple[Route, Mapping[str, str]]:
         """Return the route and its parameters. Raises *unknown command* or *unknown method*."""
+        fixed = self._fixed.get((method, has_session, segments))
+        if fixed is not None:
+            return fixed, {}
         if method not in _METHODS:
             raise WdaError("unknown method", f"no route answers the method {method}")
         barred = "outside" if has_session else "session"
@@ -190,7 +216,8 @@ def _match(pattern: tuple[str, ...], segments: tuple[str, ...]) -> Mapping[str, 
 
 def _split_path(path: str) -> tuple[tuple[str, ...], str]:
     """Return the path below the session, and the session's id."""
-    segments = tuple(unquote(part) for part in path.split("/") if part)
+    parts = [part for part in path.split("/") if part]
+    segments = tuple(map(unquote, parts) if "%" in path else parts)
     if len(segments) >= 2 and segments[0] == "session":
         return segments[2:], segments[1]
     return segments, ""
@@ -210,7 +237,9 @@ def _arguments(body: bytes) -> dict[str, Any]:
 
 def _describe(request: HttpRequest, segments: tuple[str, ...], *, has_session: bool) -> str:
     """Return a request as the trace keeps it, with the session's id left out."""
-    path = "/".join(("", "session", ":s", *segments) if has_session else ("", *segments))
-    query = "&".join(f"{key}={value}" for key, value in request.query.items())
+    path = "/".join(("", "session", ":s", *segments) if has_session else ("", *segments)) or "/"
+    text = f"{request.method} {path}"
+    if request.query:
+        text += " " + "&".join(f"{key}={value}" for key, value in request.query.items())
     body = request.body.decode("utf-8", "replace").strip()
-    return " ".join(part for part in (f"{request.method} {path or '/'}", query, body) if part)
+    return f"{text} {body}" if body else text

@@ -38,6 +38,13 @@ async def test_a_shell_keeps_both_outputs_and_the_exit_status_apart() -> None:
     assert server.requests == ["host:transport:abc", "shell,v2,raw:do it"]
 
 
+async def test_a_server_may_be_named_instead_of_numbered() -> None:
+    async with open_scripted_server(only(Shell(b"ok"))) as server:
+        named = AdbEndpoint("localhost", server.endpoint.port)
+
+        assert (await run_shell(named, "abc", "echo ok")).text == "ok"
+
+
 async def test_raw_output_is_read_to_its_end() -> None:
     async with open_scripted_server(only(Raw(b"\x00\r\n" * 50_000))) as server:
         assert await run_exec(server.endpoint, "abc", "cat") == b"\x00\r\n" * 50_000
@@ -79,6 +86,28 @@ async def test_a_refusal_is_classified(text: str, kind: str, reason: str) -> Non
 
     assert (caught.value.kind, caught.value.reason) == (kind, reason)
     assert caught.value.details["answer"] == text
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (Raw(block("offline")), "device_lost"),
+        (Refuse("device 'abc' not found"), "device_lost"),
+        (Raw(block("device")), "adb_refused"),
+        (Refuse("unknown host service"), "adb_refused"),
+    ],
+)
+async def test_closed_means_a_loss_when_the_device_is_gone(state: Reply, reason: str) -> None:
+    def script(request: str) -> Reply:
+        if request == "host-serial:abc:get-state":
+            return state
+        return Raw() if request.startswith("host:transport:") else Refuse("closed")
+
+    async with open_scripted_server(script) as server:
+        with pytest.raises(DeviceError) as caught:
+            await run_shell(server.endpoint, "abc", "true")
+
+    assert caught.value.reason == reason
 
 
 async def test_a_label_stands_for_a_command_that_must_not_be_repeated() -> None:

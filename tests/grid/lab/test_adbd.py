@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from PIL import Image
 
 from drivers.android.server import AdbServer, bundled_adb, connect, list_devices, open_adb_server
+from drivers.android.smartsocket import AdbEndpoint, open_device_service
 from grid.lab.adbd import serve_adbd
 from grid.lab.phone import SimPhone
 from grid.lab.transport import (
@@ -109,6 +110,29 @@ async def test_a_shell_writes_closes_and_is_traced() -> None:
         "shell,v2,raw:echo a; echo b >&2; exit 9",
     ]
     assert phone.trace.received()["adb"] > 100
+
+
+async def test_a_short_command_is_answered_in_one_piece() -> None:
+    async with open_host(make_phone()) as host:
+        await host.greet()
+        await host.send(OPEN, 9, 0, b"shell:echo hi\0")
+        data = await host.stream.receive_some(1 << 16)
+
+    packets = list(PacketDecoder().feed(bytes(data)))
+    assert [packet.command for packet in packets] == [OKAY, WRTE, CLSE]
+    assert packets[1].payload == b"hi\n"
+
+
+async def test_a_command_that_waits_says_first_that_it_runs() -> None:
+    async with open_host(make_phone()) as host:
+        await host.greet()
+        for own_id, command in enumerate((b"sleep 30", b"cat", b""), 5):
+            await host.send(OPEN, own_id, 0, b"shell:" + command + b"\0")
+            with trio.fail_after(1):
+                opened = await host.receive()
+
+            assert opened is not None
+            assert (opened.command, opened.arg1) == (OKAY, own_id)
 
 
 @pytest.mark.parametrize("service", ["tcp:9008", "localabstract:x", "framebuffer:", "nonsense"])
@@ -317,6 +341,21 @@ async def test_the_adb_client_lists_shells_and_shoots() -> None:
         with Image.open(io.BytesIO(png)) as image:
             assert image.size == (1080, 2322)
             image.load()
+
+
+@pytest.mark.slow
+async def test_a_slow_reader_gets_all_of_a_large_output(tmp_path: Path) -> None:
+    data = os.urandom(7_500_000)
+    source = tmp_path / "source"
+    source.write_bytes(data)
+    async with open_lab() as lab:
+        await lab.adb("push", str(source), "/sdcard/big")
+        endpoint = AdbEndpoint(lab.server.host, lab.server.port)
+        service = "exec:cat /sdcard/big"
+        async with open_device_service(endpoint, lab.serial, service) as connection:
+            await trio.sleep(0.3)
+
+            assert await connection.read_all() == data
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import trio.testing
 from hypothesis import given, settings, strategies as st
 from trio.testing import MockClock
 
-from grid.lab.httpd import MAX_BODY_BYTES, HttpReply, HttpRequest, serve_http
+from grid.lab.httpd import MAX_BODY_BYTES, HttpReply, HttpRequest, read_plain, serve_http
 
 
 async def echo(request: HttpRequest) -> HttpReply:
@@ -132,3 +132,65 @@ async def test_no_bytes_raise_out_of_the_server(data: bytes) -> None:
 
     assert counted <= len(data)
     assert not answer or answer.startswith(b"HTTP/1.1 ")
+
+
+REQUEST_LINES = st.sampled_from(
+    [
+        b"GET /a/%20b HTTP/1.1\r\n",
+        b"POST /x;y@[z HTTP/1.1\r\n",
+        b"DELETE //h/x HTTP/1.1\r\n",
+        b"PUT /x?y=1 HTTP/1.1\r\n",
+        b"GET /x#y HTTP/1.1\r\n",
+        b"PATCH /x HTTP/1.1\r\n",
+        b"GET /x HTTP/1.0\r\n",
+        b"GET /\xe9 HTTP/1.1\r\n",
+    ]
+)
+HEADERS = st.sampled_from(
+    [
+        b"Host: p\r\n",
+        b"hOST: q\r\n",
+        b"Host: \r\n",
+        b"Host : p\r\n",
+        b"Accept: */*\r\n",
+        b"Accept-Encoding:  a, b \r\n",
+        b"X-Other: 1\r\n",
+        b"User-Agent: a\x00b\r\n",
+        b" folded\r\n",
+        b"Content-Length: 3\r\n",
+        b"Content-Length: 0003\r\n",
+        b"Content-Length: 3 \r\n",
+        b"Content-Length: -3\r\n",
+        b"Content-Length: 0\r\n",
+        b"Connection: close\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+    ]
+)
+
+
+@given(REQUEST_LINES, st.lists(HEADERS, max_size=4), st.sampled_from([b"", b"abc", b"abcd"]))
+@settings(deadline=None, max_examples=300)
+async def test_what_is_read_as_plain_is_what_h11_reads(
+    line: bytes, headers: list[bytes], body: bytes
+) -> None:
+    """What arrives in two pieces is always read by h11."""
+    data = b"".join((line, *headers, b"\r\n", body))
+    if read_plain(data) is not None:
+        assert await exchange(data) == await exchange(data[:1], more=data[1:])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET /a%20b HTTP/1.1\r\nHost: p\r\nUser-Agent: x\r\nAccept: */*\r\n\r\n",
+        b"POST /c HTTP/1.1\r\nHost: p\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\nhi",
+    ],
+)
+async def test_a_plain_request_is_read_without_h11_and_answered_alike(data: bytes) -> None:
+    assert read_plain(data) is not None
+    assert read_plain(data[:-1]) is None
+    assert read_plain(data + b"x") is None
+    whole, counted = await exchange(data)
+
+    assert (whole, counted) == await exchange(data[:9], more=data[9:])
+    assert whole.startswith(b"HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\n")
