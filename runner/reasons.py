@@ -50,7 +50,8 @@ _COMPOSITION: Final = {
     ),
     "fragment_call_site_invalid": ReasonInfo(
         "INVALID_ARGS",
-        "An include's reference comment, call site id or digest is missing, malformed or doubled.",
+        "An include's reference comment, call site id or digest is missing, malformed or doubled, "
+        "or the comment stands before no include.",
         "Give every include its own `# agent-device:fragment-ref-v1` comment on the line before.",
     ),
     "fragment_control_identity_invalid": ReasonInfo(
@@ -66,7 +67,7 @@ _COMPOSITION: Final = {
     "fragment_lifecycle": ReasonInfo(
         "INVALID_ARGS",
         "A fragment holds a command that is not safe in fragments (`open`, `close`, refs, ...).",
-        "Move the command to the composing flow.",
+        "Move the command to the composing flow, or correct the word (`details.nearest`).",
     ),
     "fragment_entry_guard": ReasonInfo(
         "INVALID_ARGS",
@@ -144,13 +145,23 @@ _FLOW: Final[Mapping[str, ReasonInfo]] = {
     ),
     "format_unsupported": ReasonInfo(
         "INVALID_ARGS",
-        "A file that was named is in no format that this version runs.",
-        "Name `.ad` scripts, or folders that hold them.",
+        "A file that was named, or a flow in a folder, is in no format that this version runs.",
+        "Name `.ad` scripts, or folders and patterns without flows of other formats.",
     ),
     "context_mismatch": ReasonInfo(
         "INVALID_ARGS",
         "A flow is for a platform that no device of a sweep can have.",
         "State `context platform=android` or `platform=ios`, or pass `--platform`.",
+    ),
+    "platform_not_in_grid": ReasonInfo(
+        "INVALID_ARGS",
+        "A flow is for a platform of which the grid file states no devices.",
+        "Add such devices to the grid file, or choose the flows or `--platform` to fit it.",
+    ),
+    "flow_empty": ReasonInfo(
+        "INVALID_ARGS",
+        "A flow has no steps.",
+        "Write its steps, or remove the file.",
     ),
     "program_invalid": ReasonInfo(
         "INVALID_ARGS",
@@ -616,6 +627,11 @@ _COMMAND_LINE: Final[Mapping[str, ReasonInfo]] = {
         "INVALID_ARGS",
         "A `--where` filter is not KEY=VALUE with a known key.",
         "Filter by address, attempt, device, kind or plan.",
+    ),
+    "output_lost": ReasonInfo(
+        "EVIDENCE",
+        "Standard output could not be written (full disk, closed descriptor).",
+        "Send the output somewhere that can be written; the run directory holds the same facts.",
     ),
     "output_unwritable": ReasonInfo(
         "INVALID_ARGS",

@@ -31,6 +31,9 @@ lab = typer.Typer(
 )
 app.add_typer(lab)
 
+TYPER_INTERRUPTED = 130
+"""How typer ends when it is interrupted; our status for that is another."""
+
 EXIT_STATUS = (
     "Exit status: 0 all passed, 1 product failures, 2 usage, 3 preflight problems, 4 nothing"
     " selected, 5 no eligible device, 6 infrastructure, 7 run limit, 8 evidence lost, 9 flaky,"
@@ -304,7 +307,7 @@ def lab_down(grid: GridFile = None, *, json: Json = False) -> None:
     raise typer.Exit(down(grid, as_json=json))
 
 
-@lab.command("fault", epilog="Example: sweepgrid lab fault 127.0.0.1:16001 slow ms=200")
+@lab.command("fault", epilog="Example: sweepgrid lab fault 127.0.0.1:16001 slow latency_ms=200")
 def lab_fault(
     words: Annotated[
         list[str] | None,
@@ -337,5 +340,7 @@ def run_app(words: Sequence[str]) -> int:
     try:
         app(args=list(words), prog_name="sweepgrid")
     except SystemExit as end:
+        if end.code == TYPER_INTERRUPTED:
+            raise KeyboardInterrupt from end
         return end.code if isinstance(end.code, int) else 0
     return 0

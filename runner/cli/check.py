@@ -4,12 +4,12 @@ May be imported by: runner.cli. Imports: runner.preflight, runner.cli, grid.inve
 """
 
 from runner.cli.output import render_finding, write_json, write_people
-from runner.cli.request import PreflightRequest
+from runner.cli.request import PreflightRequest, one_of
 from runner.cli.sources import grid_of, platforms_of, settings_of
 from runner.exits import NOTHING_SELECTED, OK, PREFLIGHT
 from runner.model.ids import PLATFORMS
 from runner.preflight.digest import digest_file
-from runner.preflight.render import preflight_json, problem_json
+from runner.preflight.render import digest_json, preflight_json
 from runner.preflight.settings import Preflight
 from runner.preflight.sweep import check_sweep
 from runner.report.words import plural
@@ -18,7 +18,9 @@ from runner.report.words import plural
 def check_paths(request: PreflightRequest, *, as_json: bool) -> int:
     """Preflight the paths, print every problem, and return the exit status."""
     grid = grid_of(request.grid)
-    preflight = check_sweep(request.paths, settings_of(request, platforms=platforms_of(grid)))
+    stated = None if grid is None else platforms_of(grid)
+    settings = settings_of(request, platforms=stated or PLATFORMS, stated=stated)
+    preflight = check_sweep(request.paths, settings)
     if as_json:
         write_json(preflight_json(preflight))
     else:
@@ -54,21 +56,14 @@ def render_preflight(preflight: Preflight) -> str:
 
 def show_digest(request: PreflightRequest, *, target: str | None, as_json: bool) -> int:
     """Print the digests of one file and return the exit status."""
+    if target is not None:
+        one_of("--target", target, ("mobile", "tv", "desktop"))
     settings = settings_of(request, platforms=PLATFORMS)
     report = digest_file(
         request.paths[0], platform=settings.platform, target=target, settings=settings
     )
     if as_json:
-        write_json(
-            {
-                "path": report.path,
-                "kind": report.kind,
-                "planDigest": report.plan_digest,
-                "fragmentDigest": report.fragment_digest,
-                "compositionDigest": report.composition_digest,
-                "problems": [problem_json(problem) for problem in report.problems],
-            }
-        )
+        write_json(digest_json(report))
     else:
         lines = [f"{report.path}: {report.kind or 'unreadable'}"]
         lines += [

@@ -25,6 +25,7 @@ from runner.cli.request import PreflightRequest, RunRequest
 from runner.cli.run import Finished, run_checked
 from runner.cli.rundir import default_run_folder
 from runner.cli.sources import settings_of
+from runner.exits import INTERRUPTED
 from runner.model.ids import PLATFORMS
 from runner.preflight.sweep import check_sweep
 from runner.report.words import plural
@@ -43,6 +44,8 @@ def run_demo(out: Path | None, *, as_json: bool) -> int:
         for path, platform, verdict in finished.verdicts
         if verdict != _expected(path)
     ]
+    if INTERRUPTED in finished.status.causes:
+        return INTERRUPTED
     if odd or not finished.verdicts:
         write_people("NOT as meant: " + ("; ".join(odd) or "nothing ran"))
         return 1

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from runner.cli.devices import DevicesJson
 from runner.formats.ad.command import Command
 from runner.formats.ad.commands import COMMANDS
 from runner.model.address import StepAddress
 from runner.model.event import Event
-from runner.preflight.render import PreflightJson
+from runner.preflight.render import DigestJson, PreflightJson
 from runner.reasons import REASONS
 from runner.report.json_report import RunJson
 
@@ -87,6 +88,8 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "ad-commands.md", render_commands()
     yield "schemas/run.json", render_schema(RunJson)
     yield "schemas/check.json", render_schema(PreflightJson)
+    yield "schemas/digest.json", render_schema(DigestJson)
+    yield "schemas/devices.json", render_schema(DevicesJson)
     yield "schemas/event.json", render_schema(Event)
     yield "schemas/address.json", render_schema(StepAddress)
 

@@ -4,7 +4,6 @@ May be imported by: runner.cli.entry. Imports: runner.cli, runner.errors.
 """
 
 import gc
-import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
@@ -19,6 +18,8 @@ NO_DEVICE: Final = 5
 EVIDENCE_LOST: Final = 8
 INTERRUPTED: Final = 10
 INTERNAL: Final = 70
+BROKEN_PIPE: Final = 141
+"""The reader of a pipeline has gone; as a shell reports it of any other command."""
 
 # Evidence errors that say "you named the wrong folder" rather than "evidence was lost".
 _MISNAMED: Final = frozenset({"run_directory_used", "run_not_found", "run_directory_unwritable"})
@@ -40,9 +41,7 @@ def run_guarded(words: Sequence[str]) -> int:
         write_people("sweepgrid: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of a pipeline has gone; there is nobody left to tell.
-        sys.stderr.close()
-        return 0
+        return BROKEN_PIPE
     except BaseExceptionGroup as group:
         return _status_of_group(group)
     except Exception as error:  # noqa: BLE001  # The last frame: a bug must end as exit 70.
@@ -55,7 +54,7 @@ def status_of(error: RunnerError) -> int:
         return INTERNAL
     if isinstance(error, EvidenceError) and error.reason not in _MISNAMED:
         return EVIDENCE_LOST
-    if isinstance(error, GridError) and not error.reason.startswith("grid_file"):
+    if isinstance(error, GridError) and not error.reason.startswith(("grid_file", "lab_")):
         return NO_DEVICE
     return USAGE
 

@@ -17,6 +17,7 @@ from runner.model.address import StepAddress, parse_address, render_token
 from runner.model.event import Event, RunFinished
 from runner.model.ids import RunId
 from runner.record.store import DamagedRow, StoredEvent, kind_of, read_rows
+from runner.report.encode import encode_value
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
 from runner.report.summary import RunSummary, summarise
@@ -72,7 +73,7 @@ def render_line(row: StoredEvent) -> str:
     if row.event.address is not None:
         fields["addressToken"] = render_token(row.event.address)
     fields |= msgspec.to_builtins(row.event)
-    return msgspec.json.encode(fields).decode() + "\n"
+    return encode_value(fields).decode() + "\n"
 
 
 def _rows(folder: Path, *, follow: bool) -> Iterator[StoredEvent | DamagedRow]:

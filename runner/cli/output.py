@@ -1,41 +1,56 @@
 """What goes where: machine output to stdout, people's output to stderr.
 
-The only module that writes to the terminal. A closed pipe ends the program quietly, as for any
-other command of a pipeline.
+The only module that writes to the terminal. Texts come from files and devices: what UTF-8 cannot
+say is written as an escape, and control characters never reach a terminal.
 
-May be imported by: runner.cli. Imports: runner.errors, runner.model.
+May be imported by: runner.cli. Imports: runner.errors, runner.model, runner.report.
 """
 
+import os
+import re
 import sys
+from typing import Final
 
-import msgspec
-
-from runner.errors import RunnerError
+from runner.errors import EvidenceError, RunnerError
 from runner.model.finding import Finding
+from runner.report.encode import render_value
+
+# Everything below a space but tab and newline, delete, and the C1 controls.
+_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def write_machine(text: str) -> None:
-    """Write `text` to stdout; what cannot be encoded there is escaped."""
-    _write(sys.stdout.fileno(), text)
+    """Write `text` to stdout. Reasons: `output_lost`; a closed pipe raises `BrokenPipeError`."""
+    try:
+        _write_all(sys.stdout.fileno(), text)
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError, AttributeError) as error:
+        raise EvidenceError(
+            reason="output_lost",
+            message=f"standard output cannot be written: {error}",
+            details={"cause": str(error)},
+        ) from error
 
 
 def write_people(text: str) -> None:
-    """Write `text` and a newline to stderr."""
-    _write(sys.stderr.fileno(), f"{text}\n")
+    """Write `text` and a newline to stderr; where nobody can read it, nothing is written."""
+    shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    try:
+        _write_all(sys.stderr.fileno(), f"{shown}\n")
+    except (OSError, ValueError, AttributeError):
+        return  # There is no way left to say so.
 
 
 def write_json(value: object) -> None:
-    """Write `value` as indented JSON with a final newline to stdout."""
-    encoded = msgspec.json.encode(value)
-    write_machine(msgspec.json.format(encoded, indent=2).decode() + "\n")
+    """Write `value` as indented JSON with a final newline to stdout. Reasons: `output_lost`."""
+    write_machine(render_value(value))
 
 
-def _write(descriptor: int, text: str) -> None:
-    stream = sys.stdout if descriptor == sys.stdout.fileno() else sys.stderr
+def _write_all(descriptor: int, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
-    stream.flush()
-    stream.buffer.write(data)
-    stream.flush()
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def render_error(error: RunnerError) -> str:

@@ -18,17 +18,18 @@ from grid.inventory import Duration, Inventory, duration_ms, load_inventory
 from grid.lease import lease_folder
 from grid.pool import GridPool, PoolSettings, open_pool
 from runner.cli.check import render_preflight
-from runner.cli.output import write_json, write_machine, write_people
+from runner.cli.output import render_error, write_json, write_machine, write_people
 from runner.cli.progress import open_progress
 from runner.cli.recorder import Recorder, open_recorder
 from runner.cli.request import RunRequest
 from runner.cli.rundir import create_run_folder, write_report
 from runner.cli.sources import ad_level_of, grid_of, platforms_of, required_grid_path, settings_of
 from runner.cli.wire import OpenGrid, open_grid
+from runner.errors import InputError
 from runner.exits import EVIDENCE_LOST, NOTHING_SELECTED, PREFLIGHT, ExitStatus, exit_of
 from runner.formats.ad.machine import open_machine
 from runner.model.event import Logged, PlanAdmitted, RunFinished, RunStarted, VerdictReached
-from runner.model.ids import Digest, PlanId
+from runner.model.ids import PLATFORMS, Digest, PlanId
 from runner.model.plan import CheckedPlan, Limits
 from runner.model.verdict import Verdict
 from runner.preflight.render import problem_json
@@ -36,6 +37,7 @@ from runner.preflight.settings import Preflight
 from runner.preflight.sweep import check_sweep
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
+from runner.report.summary import RunSummary
 from runner.report.text import render_text
 from runner.schedule.retry import Quotas
 from runner.schedule.scheduler import SweepControls, SweepResult, SweepSettings, run_sweep
@@ -53,11 +55,13 @@ class Finished(Struct, frozen=True, kw_only=True):
 def run_command(request: RunRequest) -> int:
     """Run one sweep and return the exit status."""
     inventory = grid_of(request.preflight.grid)
+    stated = None if inventory is None else platforms_of(inventory)
     preflight = check_sweep(
         request.preflight.paths,
         settings_of(
             request.preflight,
-            platforms=platforms_of(inventory),
+            platforms=stated or PLATFORMS,
+            stated=stated,
             plan_ms=request.plan_ms,
             retries=request.retries,
         ),
@@ -118,7 +122,8 @@ async def run_checked(request: RunRequest, preflight: Preflight, inventory: Inve
             nursery.cancel_scope.cancel()
     summary = record.summary()
     stored = record.recorder.failure is None
-    if not stored:
+    unwritten = _write_reports(folder, request, summary)
+    if not stored or unwritten:
         status = _with_lost_evidence(status)
     report = run_json(
         summary,
@@ -126,9 +131,6 @@ async def run_checked(request: RunRequest, preflight: Preflight, inventory: Inve
         stored=stored,
         status=status,
     )
-    write_report(folder / "junit.xml", render_junit(summary))
-    if request.junit is not None:
-        write_report(request.junit, render_junit(summary))
     if request.as_json:
         write_machine(render_json(report))
     write_people(render_text(summary, stored=stored, status=status))
@@ -257,6 +259,22 @@ def _judge(
         preflight_problems=bool(blocked),
         flaky_fails=request.flaky_fails,
     )
+
+
+def _write_reports(folder: Path, request: RunRequest, summary: RunSummary) -> bool:
+    """Write the JUnit reports; say which could not be written, and tell whether any could not.
+
+    The verdicts are still to be told, so a full disk must not end the command here.
+    """
+    unwritten = False
+    for path in (folder / "junit.xml", request.junit):
+        if path is not None:
+            try:
+                write_report(path, render_junit(summary))
+            except InputError as error:
+                unwritten = True
+                write_people(render_error(error))
+    return unwritten
 
 
 def _with_lost_evidence(status: ExitStatus) -> ExitStatus:

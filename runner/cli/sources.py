@@ -48,10 +48,8 @@ def required_grid_path(given: Path | None) -> Path:
     return path
 
 
-def platforms_of(grid: Inventory | None) -> tuple[Platform, ...]:
-    """Return the platforms that a grid file speaks of; without one, all."""
-    if grid is None:
-        return PLATFORMS
+def platforms_of(grid: Inventory) -> tuple[Platform, ...]:
+    """Return the platforms that a grid file speaks of."""
     present: dict[Platform, bool] = {"android": bool(grid.adb), "ios": bool(grid.wda)}
     return tuple(platform for platform in PLATFORMS if present[platform])
 
@@ -60,10 +58,14 @@ def settings_of(
     request: PreflightRequest,
     *,
     platforms: Sequence[Platform],
+    stated: Sequence[Platform] | None = None,
     plan_ms: int | None = None,
     retries: int | None = None,
 ) -> PreflightSettings:
-    """Return what preflight needs. Reasons: `option_invalid`, `variable_invalid`."""
+    """Return what preflight needs; `stated` are the platforms that a grid file speaks of.
+
+    Reasons: `option_invalid`, `variable_invalid`.
+    """
     platform = request.platform
     if platform is not None:
         one_of("--platform", platform, PLATFORMS)
@@ -72,6 +74,7 @@ def settings_of(
         cwd=str(Path.cwd()),
         platform=cast("Platform | None", platform),
         grid_platforms=tuple(platforms),
+        stated_platforms=None if stated is None else tuple(stated),
         variables=dict(parse_assignment(text) for text in request.env),
         environ=dict(os.environ),
         ad_level=ad_level_of(request),
@@ -93,7 +96,7 @@ def default_root(paths: Sequence[str]) -> str:
     their own: the top of their repository, else the folder that holds them all.
     """
     here = Path(find_root(str(Path.cwd())))
-    named = [Path(path).resolve() for path in paths if Path(path).exists()]
+    named = [Path(path).resolve() for path in paths if os.path.exists(path)]  # noqa: PTH110  # Path.exists raises for a name that is too long.
     if all(path.is_relative_to(here) for path in named):
         return str(here)
     common = Path(os.path.commonpath(named))

@@ -14,7 +14,7 @@ from runner.compose.bound import BYTE_LIMIT, DEPTH_LIMIT, SOURCE_LIMIT, STEP_LIM
 from runner.compose.fact import SourceFacts
 from runner.compose.fault import Fault, Place, fault_at
 from runner.compose.graph import Edge, EdgeKey, SourceGraph
-from runner.compose.site import find_control_fault
+from runner.compose.site import find_control_fault, find_loose_references
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -89,6 +89,8 @@ def _collect(
             if not is_over_count:
                 faults[key] = _over(Place.SOURCES, edge, "sources", SOURCE_LIMIT)
             is_over_count = True
+        elif graph.sources[edge.child].is_oversized:
+            seen[edge.child] = None  # A source all the same; each site has its own fault of size.
         elif total + size > BYTE_LIMIT:
             if not is_over_size:
                 faults[key] = _over(Place.SIZE, edge, "bytes", BYTE_LIMIT)
@@ -142,6 +144,7 @@ def _root_faults(graph: SourceGraph, root: str) -> Iterator[Fault]:
         yield _over_root(root, "bytes", BYTE_LIMIT)
     elif facts.steps > STEP_LIMIT:
         yield _over_root(root, "steps", STEP_LIMIT)
+    yield from find_loose_references(root, facts)
     control = find_control_fault(root, facts)
     if control is not None:
         yield control

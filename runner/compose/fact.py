@@ -61,12 +61,14 @@ class SourceFacts(Struct, frozen=True, kw_only=True):
     `unsupported` says why it cannot be included. `is_fragment` tells that its grammar is
     understood as a fragment's, so that its own includes are worth a look even when it has faults.
     `digest` is its identity as a fragment, `None` where it has none. `steps` counts its own
-    steps. `unsafe`, `entry_missing` and `entry_mismatch` are the admission rules of its format.
+    steps. `loose_references` belong to no include. `unsafe`, `entry_missing` and `entry_mismatch`
+    are the admission rules of its format.
     """
 
     is_fragment: bool = False
     unsupported: LocalFault | None = None
     includes: tuple[IncludeSite, ...] = ()
+    loose_references: tuple[LocalFault, ...] = ()
     controls: tuple[ControlSite, ...] = ()
     digest: Digest | None = None
     steps: int = 0
@@ -82,7 +84,10 @@ class Reader(Protocol):
     """What a format contributes to the walk over a closure."""
 
     def facts(self, source: Source) -> SourceFacts:
-        """Return the facts of `source`; never fails, a fault is a fact."""
+        """Return the facts of `source`; never fails, a fault is a fact.
+
+        Of an oversized source only its beginning is there: the facts are those that show in it.
+        """
         ...
 
     def repinned(self, path: str, pins: dict[int, Digest]) -> Digest | None:

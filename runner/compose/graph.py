@@ -188,6 +188,5 @@ class _Walk:
         if isinstance(source, Absent):
             return source
         self.sources[path] = source
-        # An oversized source was cut, so there is nothing true to say about its content.
-        self.facts[path] = SourceFacts() if source.is_oversized else self._reader.facts(source)
+        self.facts[path] = self._reader.facts(source)
         return None

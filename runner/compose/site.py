@@ -7,7 +7,7 @@ the admission rules of a fragment. What depends on the flow stands in `runner.co
 May be imported by: runner.compose, runner.preflight. Imports: runner.compose.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from runner.compose.bound import BYTE_LIMIT
 from runner.compose.fact import ControlSite, LocalFault, SourceFacts
@@ -16,6 +16,8 @@ from runner.compose.graph import Edge, EdgeKey, SourceGraph
 
 _LISTED = 20
 """How many lines of a fragment a fault quotes."""
+_SPOKEN = 3
+"""How many of its unsafe actions a message names."""
 
 
 def find_site_faults(graph: SourceGraph) -> dict[EdgeKey, Fault]:
@@ -32,6 +34,19 @@ def find_site_faults(graph: SourceGraph) -> dict[EdgeKey, Fault]:
             if fault is not None:
                 faults[edge.path, edge.ordinal] = fault
     return faults
+
+
+def find_loose_references(path: str, facts: SourceFacts) -> Iterator[Fault]:
+    """Yield the faults of references in the root `path` itself that belong to no include."""
+    for loose in facts.loose_references:
+        yield Fault(
+            place=Place.CALL_SITE,
+            path=path,
+            line=loose.line,
+            column=loose.column,
+            message=loose.message,
+            details={"source": path, "locator": None, **loose.details},
+        )
 
 
 def find_control_fault(path: str, facts: SourceFacts) -> Fault | None:
@@ -54,10 +69,11 @@ def _find(graph: SourceGraph, edge: Edge, first_line: int | None) -> Fault | Non
         return _missing(edge)
     facts = graph.facts[edge.child]
     return (
-        _unsupported(graph, edge, edge.child, facts)
+        _unsupported(edge, edge.child, facts)
         or _oversized(graph, edge, edge.child)
         or _cycle(graph, edge, edge.child)
         or _call_site(edge, edge.child, first_line)
+        or _loose_reference(edge, edge.child, facts)
         or _control(edge, edge.child, facts)
         or _stale(graph, edge, edge.child, facts)
         or _admission(edge, edge.child, facts)
@@ -77,10 +93,8 @@ def _missing(edge: Edge) -> Fault:
     )
 
 
-def _unsupported(graph: SourceGraph, edge: Edge, child: str, facts: SourceFacts) -> Fault | None:
-    fault = edge.site.unsupported
-    if fault is None and not graph.sources[child].is_oversized:
-        fault = facts.unsupported
+def _unsupported(edge: Edge, child: str, facts: SourceFacts) -> Fault | None:
+    fault = edge.site.unsupported or facts.unsupported
     if fault is None:
         return None
     return fault_at(
@@ -139,6 +153,22 @@ def _call_site(edge: Edge, child: str, first_line: int | None) -> Fault | None:
     )
 
 
+def _loose_reference(edge: Edge, child: str, facts: SourceFacts) -> Fault | None:
+    if not facts.loose_references:
+        return None
+    first = facts.loose_references[0]
+    lines = [loose.line for loose in facts.loose_references[:_LISTED]]
+    return fault_at(
+        Place.CALL_SITE,
+        path=edge.path,
+        site=edge.site,
+        message=f"{child}:{first.line}: {first.message}",
+        child=child,
+        actual=facts.digest,
+        details={"fragmentLine": first.line, "fragmentLines": lines},
+    )
+
+
 def _control(edge: Edge, child: str, facts: SourceFacts) -> Fault | None:
     control = _bad_control(facts.controls)
     if control is None:
@@ -188,13 +218,17 @@ def _admission(edge: Edge, child: str, facts: SourceFacts) -> Fault | None:
     if local is None:
         return None
     details = {**local.details, "fragmentLine": local.line}
+    more = ""
     if place is Place.LIFECYCLE:
         details["fragmentLines"] = [fault.line for fault in facts.unsafe[:_LISTED]]
+        more = "".join(f"; line {each.line}: {each.message}" for each in facts.unsafe[1:_SPOKEN])
+        if len(facts.unsafe) > _SPOKEN:
+            more += f"; and {len(facts.unsafe) - _SPOKEN} more"
     return fault_at(
         place,
         path=edge.path,
         site=edge.site,
-        message=f"{child}:{local.line}: {local.message}",
+        message=f"{child}:{local.line}: {local.message}{more}",
         child=child,
         actual=facts.digest,
         details=details,

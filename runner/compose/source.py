@@ -22,7 +22,8 @@ AbsenceKind: TypeAlias = Literal["missing", "outside_root", "not_relative", "not
 class Source(Struct, frozen=True, kw_only=True):
     """One file's bytes; `path` is relative to the source root, with `/`.
 
-    A file over the byte bound is cut just behind it: `is_oversized` tells, and nobody parses it.
+    A file over the byte bound is cut just behind it: `is_oversized` tells, and only its beginning
+    is looked at.
     """
 
     path: str
@@ -90,7 +91,7 @@ class SourceLoader:
     def _name(self, path: str, shown: str) -> str | Absent:
         try:
             real = os.path.realpath(path)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:  # The last: a long chain of links.
             return Absent(kind="missing", message=f"{shown!r} is no file name: {error}")
         if not real.startswith(self._prefix):
             return Absent(

@@ -1,16 +1,19 @@
 """The digests of one file, for people who write pins: `sweepgrid digest`.
 
-A fragment has its fragment digest, also when nobody includes it. A root has its composition
-digest once its whole closure is right, and a flat script also the flat plan digest.
+A fragment has its fragment digest, also when nobody includes it. A root that can be read has its
+composition digest once its whole closure is right, and a flat script also the flat plan digest.
+What is wrong with the steps takes no digest away; it is told beside them.
 
 May be imported by: runner.cli. Imports: runner.compose, runner.formats.ad, runner.preflight,
 runner.model.
 """
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from runner.compose.closure import Closure, Scope, check_closure
+from runner.compose.closure import Scope, check_closure
 from runner.compose.graph import build_graph
 from runner.compose.pin import explain_stale
 from runner.compose.site import find_site_faults
@@ -71,21 +74,26 @@ def digest_file(
     report = DigestReport(path=name, kind=read.kind, problems=book.problems())
     if read.kind == "fragment":
         return replace(report, fragment_digest=read.facts.digest)
-    if report.problems:
+    if closure.faults or not read.is_readable:
         return report
+    sources = [reader.sources[each] for each in closure.sources]
+    # Half a character has canonical bytes in a flat plan digest only.
+    has_bytes = all(
+        finding.reason != "text_unencodable" for each in sources for finding in each.findings
+    )
     return replace(
         report,
-        composition_digest=_composition_digest(read, closure, reader),
+        composition_digest=_composition_digest(read, sources[1:]) if has_bytes else None,
         plan_digest=ad_digest.plan_digest(read.script, platform=platform, target=target)
         if read.kind == "flat"
         else None,
     )
 
 
-def _composition_digest(read: AdSource, closure: Closure, reader: AdReader) -> Digest:
+def _composition_digest(read: AdSource, fragments: Sequence[AdSource]) -> Digest:
     bodies = {
         each.facts.digest: AdFragment(path=each.path, script=each.script)
-        for each in (reader.sources[path] for path in closure.sources[1:])
+        for each in fragments
         if each.facts.digest is not None
     }
     # The platform of a program is outside its digest.

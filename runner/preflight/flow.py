@@ -18,6 +18,7 @@ from msgspec import Struct
 from runner.compose.closure import Scope
 from runner.errors import InputError
 from runner.formats.ad import digest as ad_digest, variables
+from runner.formats.ad.fragment import GUARD_VERSION
 from runner.formats.ad.program import (
     FORMAT,
     AdFragment,
@@ -70,7 +71,9 @@ def find_context(source: AdSource, settings: PreflightSettings) -> FlowContext:
     )
 
 
-def find_flow_problems(source: AdSource, context: FlowContext) -> Iterator[Finding]:
+def find_flow_problems(
+    source: AdSource, context: FlowContext, settings: PreflightSettings
+) -> Iterator[Finding]:
     """Yield the problems of a flow that are not composition faults of its includes."""
     yield from source.findings
     if source.guard_fault is not None:
@@ -82,7 +85,11 @@ def find_flow_problems(source: AdSource, context: FlowContext) -> Iterator[Findi
             fault.message,
             {**fault.details, "source": source.path, "feature": fault.feature},
         )
-    yield from _context_problems(source, context)
+        if source.script.guards[0].version != GUARD_VERSION:
+            return  # What stands behind a later version's guard is not known.
+    if source.is_cut:
+        return
+    yield from _context_problems(source, context, settings)
     names = context.names
     for use in source.facts.variables:
         if use.name not in names:
@@ -95,9 +102,15 @@ def find_flow_problems(source: AdSource, context: FlowContext) -> Iterator[Findi
             )
 
 
-def _context_problems(source: AdSource, context: FlowContext) -> Iterator[Finding]:
+def _context_problems(
+    source: AdSource, context: FlowContext, settings: PreflightSettings
+) -> Iterator[Finding]:
+    line = 1 if settings.platform is not None else source.platform_line or 1
     if context.stated is None:
-        if source.kind == "composition":
+        if source.kind == "flat":
+            if settings.stated_platforms == ():
+                yield _not_in_grid(source, None, line, ())
+        else:
             yield _problem(
                 source,
                 "fragment_context_mismatch",
@@ -109,10 +122,25 @@ def _context_problems(source: AdSource, context: FlowContext) -> Iterator[Findin
         yield _problem(
             source,
             "context_mismatch",
-            1,
+            line,
             f"the flow is for platform {context.stated}; sweeps run on {' and '.join(PLATFORMS)}",
             {"platform": context.stated},
         )
+    elif settings.stated_platforms is not None and context.stated not in settings.stated_platforms:
+        yield _not_in_grid(source, context.stated, line, settings.stated_platforms)
+
+
+def _not_in_grid(
+    source: AdSource, platform: str | None, line: int, stated: tuple[Platform, ...]
+) -> Finding:
+    what = "runs on any platform" if platform is None else f"is for platform {platform}"
+    return _problem(
+        source,
+        "platform_not_in_grid",
+        line,
+        f"the flow {what}; the grid file states {' and '.join(stated) or 'no devices at all'}",
+        {"platform": platform, "stated": list(stated)},
+    )
 
 
 def tags_of(path: str, settings: PreflightSettings) -> tuple[str, ...]:

@@ -9,9 +9,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from runner.formats.ad.fragment import ScriptKind
 from runner.model.finding import Finding
 from runner.model.ids import Digest, PlanId, Platform
 from runner.model.plan import PlanKind
+from runner.preflight.digest import DigestReport
 from runner.preflight.settings import BlockedFlow, GraphEdge, ListedFragment, Preflight
 
 
@@ -55,6 +57,30 @@ class PreflightJson(Struct, frozen=True, kw_only=True, rename="camel"):
     blocked: tuple[BlockedFlow, ...]
     fragments: tuple[ListedFragment, ...]
     graph: tuple[GraphEdge, ...]
+
+
+class DigestJson(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The digests of one file; version 1 of the shape. `problems` say why one is missing."""
+
+    version: int = 1
+    path: str
+    kind: ScriptKind | None
+    plan_digest: str | None
+    fragment_digest: Digest | None
+    composition_digest: Digest | None
+    problems: tuple[ProblemJson, ...]
+
+
+def digest_json(report: DigestReport) -> DigestJson:
+    """Return the JSON-ready form of a digest report."""
+    return DigestJson(
+        path=report.path,
+        kind=report.kind,
+        plan_digest=report.plan_digest,
+        fragment_digest=report.fragment_digest,
+        composition_digest=report.composition_digest,
+        problems=tuple(problem_json(problem) for problem in report.problems),
+    )
 
 
 def preflight_json(preflight: Preflight) -> PreflightJson:

@@ -1,15 +1,17 @@
 """Which files a sweep is about: paths, folders and patterns to source names.
 
-A folder is walked whole and sorted, without what begins with a dot; a pattern may name files and
-folders. What is left out says so: a path that names nothing, cannot be read, or lies outside the
-source root is a finding, because a flow that silently does not run looks like a green one.
+A folder is walked whole; a pattern may name files and folders. In both, names that begin with a
+dot are skipped (a pattern may spell the dot), and files that are flows of no known format are none
+of our business. What else is left out says so: a path that names nothing, cannot be read, lies
+outside the source root, or is a flow of a format that cannot be run is a finding, because a flow
+that silently does not run looks like a green one.
 
-May be imported by: runner.preflight, runner.cli. Imports: runner.compose, runner.model.
+May be imported by: runner.preflight, runner.cli. Imports: runner.compose, runner.preflight,
+runner.model.
 """
 
-import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,8 @@ from msgspec import Struct
 
 from runner.compose.source import Absent, SourceLoader
 from runner.model.finding import Finding
+from runner.preflight.foreign import detect_format, may_be_foreign, read_head
+from runner.preflight.walk import Found, Hurdle, find_files
 
 AD_SUFFIX: Final = ".ad"
 
@@ -44,54 +48,55 @@ def select_sources(paths: Sequence[str], *, cwd: str, loader: SourceLoader) -> S
     named: set[str] = set()
     problems: list[Finding] = []
     for path in paths:
-        for file, is_named in _expand(path, cwd, problems):
-            name = loader.adopt(file)
-            if isinstance(name, Absent):
-                problems.append(_problem("source_unreadable", path, name.message))
-            elif not name.lower().endswith(AD_SUFFIX):
-                problems.append(_foreign(name))
-            else:
+        for found in find_files(path, cwd=cwd, root=loader.root):
+            name = _name(found, path, loader)
+            if isinstance(name, Finding):
+                problems.append(name)
+            elif name is not None:
                 names.add(name)
-                if is_named:
+                if isinstance(found, Found) and found.is_named:
                     named.add(name)
     return Selection(names=tuple(sorted(names)), named=frozenset(named), problems=tuple(problems))
 
 
-def _expand(path: str, cwd: str, problems: list[Finding]) -> Iterator[tuple[str, bool]]:
-    """Yield the files behind one argument, and whether it names them one by one."""
-    full = os.path.join(cwd, path)  # noqa: PTH118 -- Path would drop a trailing `/` and `./`.
-    if _is_folder(full):
-        yield from ((file, False) for file in _walk(full, problems))
-    elif os.path.lexists(full):
-        yield full, True
-    elif glob.has_magic(path):
-        found = sorted(glob.glob(path, root_dir=cwd, recursive=True))  # noqa: PTH207 -- as above.
-        if not found:
-            problems.append(_problem("path_missing", path, "no file matches this pattern"))
-        for match in found:
-            full = os.path.join(cwd, match)  # noqa: PTH118 -- as above.
-            if _is_folder(full):
-                yield from ((file, False) for file in _walk(full, problems))
-            elif match.lower().endswith(AD_SUFFIX):
-                yield full, False
-    else:
-        problems.append(_problem("path_missing", path, "there is no such file or folder"))
+def _name(found: Found | Hurdle, argument: str, loader: SourceLoader) -> str | Finding | None:
+    """Return the name of a script, what is wrong with it, or None for what concerns nobody."""
+    if isinstance(found, Hurdle):
+        path = argument if found.path is None else _shown(found.path, loader.root)
+        return _problem(found.reason, path, found.why, argument)
+    if not found.is_named and not found.path.lower().endswith(AD_SUFFIX):
+        return _look(found.path, argument, loader)
+    name = loader.adopt(found.path)
+    if isinstance(name, Absent):
+        path = argument if found.is_named else _shown(found.path, loader.root)
+        return _problem("source_unreadable", path, name.message, argument)
+    return name if name.lower().endswith(AD_SUFFIX) else _foreign(name)
 
 
-def _walk(folder: str, problems: list[Finding]) -> Iterator[str]:
-    def note(error: OSError) -> None:
-        why = f"the folder cannot be read: {error.strerror}"
-        problems.append(_problem("source_unreadable", str(error.filename), why))
+def _look(path: str, argument: str, loader: SourceLoader) -> Finding | None:
+    """Return the problem of a file that nobody named, if it is a flow of another format."""
+    if not may_be_foreign(path):
+        return None
+    try:
+        head = read_head(path)
+    except FileNotFoundError:
+        return None  # A link without an end.
+    except OSError as error:
+        why = f"it cannot be told whether it is a flow: {error.strerror}"
+        return _problem("source_unreadable", _shown(path, loader.root), why, argument)
+    if head is None or detect_format(path, head) is None:
+        return None
+    name = loader.adopt(path)
+    return _foreign(_shown(path, loader.root) if isinstance(name, Absent) else name)
 
-    for parent, folders, files in os.walk(folder, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if name.lower().endswith(AD_SUFFIX) and not name.startswith("."):
-                yield os.path.join(parent, name)  # noqa: PTH118 -- os.walk speaks in strings.
 
-
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112 -- a NUL in a path is no folder, not an error.
+def _shown(path: str, root: str) -> str:
+    """Return a path as problems spell it: from the source root, links on the way resolved."""
+    folder, name = os.path.split(path)
+    real = os.path.join(os.path.realpath(folder), name)  # noqa: PTH118 -- Path would normalise it.
+    if real == root:
+        return "."
+    return real.removeprefix(root.rstrip("/") + "/")
 
 
 def _foreign(name: str) -> Finding:
@@ -105,8 +110,8 @@ def _foreign(name: str) -> Finding:
     )
 
 
-def _problem(reason: str, path: str, why: str) -> Finding:
-    shown = path.encode("utf-8", "backslashreplace").decode()
+def _problem(reason: str, path: str, why: str, argument: str) -> Finding:
+    shown, given = (text.encode("utf-8", "backslashreplace").decode() for text in (path, argument))
     return Finding(
-        reason=reason, path=shown, message=f"{shown}: {why}", details={"argument": shown}
+        reason=reason, path=shown, message=f"{shown}: {why}", details={"argument": given}
     )

@@ -28,15 +28,18 @@ class PreflightSettings(Struct, frozen=True, kw_only=True):
     """The request. `root` and `cwd` are folders of the file system.
 
     `platform` is the caller's choice for every flow; `grid_platforms` are the platforms that a
-    flow without any platform is run on. `variables` are the caller's assignments, `environ` the
-    environment that `AD_VAR_` names are taken from. `expect_digests` maps paths, as the caller
-    writes them, to plan or composition digests. `timeout_ms` and `retries` override the flows'.
+    flow without any platform is run on, `stated_platforms` those that a grid file states, which
+    no plan may contradict (`None`: nothing was stated). `variables` are the caller's assignments,
+    `environ` the environment that `AD_VAR_` names are taken from. `expect_digests` maps paths, as
+    the caller writes them, to plan or composition digests. `timeout_ms` and `retries` override
+    the flows'.
     """
 
     root: str
     cwd: str
     platform: Platform | None = None
     grid_platforms: tuple[Platform, ...] = PLATFORMS
+    stated_platforms: tuple[Platform, ...] | None = None
     variables: dict[str, str] = {}
     environ: dict[str, str] = {}
     ad_level: AdLevel = "main"

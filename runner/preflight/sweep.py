@@ -15,7 +15,7 @@ from runner.compose.fault import Fault
 from runner.compose.graph import EdgeKey, SourceGraph, build_graph
 from runner.compose.pin import explain_stale
 from runner.compose.site import find_site_faults
-from runner.compose.source import Absent, Source, SourceLoader
+from runner.compose.source import Absent, SourceLoader
 from runner.errors import InputError
 from runner.formats.ad.reader import AdReader, AdSource
 from runner.model.finding import Finding
@@ -82,7 +82,7 @@ class _Sweep:
             if isinstance(source, Absent):
                 self._book.add(_unreadable(name, source))
                 continue
-            read = self._reader.read(_without_excess(source))
+            read = self._reader.read(source)
             if read.kind != "fragment":
                 if is_selected(name, self._settings):
                     yield read
@@ -95,7 +95,7 @@ class _Sweep:
         fragments = [self._reader.sources[path] for path in closure.sources[1:]]
         for fragment in fragments:
             self._users.setdefault(fragment.path, set()).add(flow.path)
-        findings = list(find_flow_problems(flow, context))
+        findings = list(find_flow_problems(flow, context, self._settings))
         findings += [finding for fragment in fragments for finding in fragment.findings]
         if not self._book.add_flow(flow.path, findings, closure.faults):
             self._add_plans(flow, context, fragments, closure)
@@ -172,11 +172,6 @@ def _list_edges(graph: SourceGraph) -> Iterator[GraphEdge]:
                 fragment=edge.child,
                 digest=graph.facts[edge.child].digest if edge.child is not None else None,
             )
-
-
-def _without_excess(source: Source) -> Source:
-    """Return an oversized source without content: it was cut, so reading it would mislead."""
-    return Source(path=source.path, data=b"") if source.is_oversized else source
 
 
 def _unreadable(name: str, absent: Absent) -> Finding:

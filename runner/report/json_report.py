@@ -8,13 +8,13 @@ May be imported by: runner.cli, tests. Imports: runner.model, runner.report.
 
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from runner.exits import ExitStatus
 from runner.model.address import Provenance, StepAddress, render_token
 from runner.model.failure import Failure
 from runner.model.verdict import AttemptOutcome, Verdict
+from runner.report.encode import render_value
 from runner.report.summary import AttemptEntry, PlanEntry, RunSummary, exit_status, final_verdict
 from runner.report.times import render_utc
 
@@ -104,7 +104,7 @@ def run_json(
 
 def render_json(run: RunJson) -> str:
     """Return the report as indented JSON with a final newline."""
-    return msgspec.json.format(msgspec.json.encode(run), indent=2).decode() + "\n"
+    return render_value(run)
 
 
 def totals(run: RunSummary) -> dict[str, int]:

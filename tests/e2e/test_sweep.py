@@ -137,10 +137,11 @@ def test_nothing_selected_is_four_and_a_used_folder_is_refused(grid: Path, tmp_p
     assert "run_directory_used" in again.err
 
 
-def test_a_plan_that_no_device_of_the_grid_can_run_is_exit_five(tmp_path: Path) -> None:
+def test_a_plan_for_which_no_device_answers_is_not_run_and_exit_five(tmp_path: Path) -> None:
     grid = tmp_path / "grid.toml"
-    grid.write_text('version = 1\n[[wda]]\nurl = "http://127.0.0.1:9"\n')
-    flows = write_flows(tmp_path / "flows", {"one.ad": f"context platform=android\n{QUICK_FLOW}"})
+    dead = 'version = 1\n[[wda]]\nurl = "http://127.0.0.1:9"\n[limits]\nreturn_grace = "1s"\n'
+    grid.write_text(dead)
+    flows = write_flows(tmp_path / "flows", {"one.ad": f"context platform=ios\n{QUICK_FLOW}"})
 
     ended = sweepgrid("run", flows, "--grid", grid, "--out", tmp_path / "run", "--json")
 
@@ -148,6 +149,17 @@ def test_a_plan_that_no_device_of_the_grid_can_run_is_exit_five(tmp_path: Path) 
     assert [("not_run", "no_eligible_device")] == [
         (plan["verdict"], plan["reason"]) for plan in ended.json["plans"]
     ]
+
+
+def test_a_plan_that_contradicts_the_grid_file_is_a_problem_of_preflight(tmp_path: Path) -> None:
+    grid = tmp_path / "grid.toml"
+    grid.write_text('version = 1\n[[wda]]\nurl = "http://127.0.0.1:9"\n')
+    flows = write_flows(tmp_path / "flows", {"one.ad": f"context platform=android\n{QUICK_FLOW}"})
+
+    for command in (("check", flows), ("run", flows, "--out", tmp_path / "run")):
+        ended = sweepgrid(*command, "--grid", grid, "--json")
+        assert 3 == ended.status, ended.err
+        assert ["platform_not_in_grid"] == [one["reason"] for one in ended.json["problems"]]
 
 
 def test_a_time_limit_is_kept_apart_from_failures(grid: Path, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ class FactReader:
 
     def facts(self, source: Source) -> SourceFacts:
         self.read_paths.append(source.path)
+        if source.is_oversized:
+            return SourceFacts(is_fragment=True)
         facts = msgspec.json.decode(source.data, type=SourceFacts)
         self._known[source.path] = facts
         return replace(facts, digest=identity(facts)) if facts.is_fragment else facts

@@ -149,7 +149,7 @@ def _check_arity(form: str, operands: Sequence[str]) -> None:
         return
     hint = f"Usage: {form} {arity.operands}."
     extra = operands[arity.most]
-    if arity.retired and len(operands) == arity.most + 1 and _is_retired(extra):
+    if arity.retired and _is_retired(extra):
         hint = _advise(form, operands, arity)
     raise InputError(
         reason="parse_error",
@@ -160,7 +160,7 @@ def _check_arity(form: str, operands: Sequence[str]) -> None:
 
 
 def _is_retired(extra: str) -> bool:
-    return bool(extra.strip(SPACES)) and (extra.startswith("${") or to_finite(extra) is not None)
+    return is_numeric(extra) or "${" in extra
 
 
 def _advise(form: str, operands: Sequence[str], arity: _Arity) -> str:

@@ -29,7 +29,7 @@ _RUNNING: Final = (
         lifecycle=True,
         options=options.OPEN + options.OPEN_HINTS,
         read=arguments.read_open,
-        check=usage.check_open,
+        judge=usage.check_open,
     ),
     Command(
         word="close",
@@ -38,13 +38,13 @@ _RUNNING: Final = (
         fragment_safe=False,
         supported=True,
         lifecycle=True,
-        check=usage.check_close,
+        judge=usage.check_close,
     ),
     *(
         Command(
             word=word,
             operands=_TARGET,
-            help="Tap an element or a point.",
+            help="Tap an element or a point, at most 200 times, 10,000 ms apart, 60,000 ms held.",
             fragment_safe=True,
             supported=True,
             element=True,
@@ -52,7 +52,7 @@ _RUNNING: Final = (
             options=options.PRESS,
             read=arguments.read_press,
             targets=phrase.split_press,
-            check=usage.check_press,
+            judge=usage.check_press,
         )
         for word in ("press", "click")
     ),
@@ -66,12 +66,12 @@ _RUNNING: Final = (
         evidence="pre",
         read=arguments.read_refs,
         targets=phrase.split_longpress,
-        check=usage.check_longpress,
+        judge=usage.check_longpress,
     ),
     Command(
         word="fill",
         operands=f"{_TARGET} <text>",
-        help="Replace the text of a field.",
+        help="Replace the text of a field; 10,000 ms at most between characters.",
         fragment_safe=True,
         supported=True,
         element=True,
@@ -79,22 +79,22 @@ _RUNNING: Final = (
         options=options.DELAY,
         read=arguments.read_fill,
         targets=phrase.split_fill,
-        check=usage.check_fill,
+        judge=usage.check_fill,
     ),
     Command(
         word="type",
         operands="<text...>",
-        help="Type into the focused field.",
+        help="Type into the focused field; 10,000 ms at most between characters.",
         fragment_safe=True,
         supported=True,
         options=options.DELAY,
-        check=usage.check_type,
+        judge=usage.check_type,
     ),
     Command(
         word="wait",
         operands="<ms>|text <text> [ms]|stable [quietMs] [ms]|absent <selector> [ms]"
         "|<selector|@ref|text> [ms]",
-        help="Wait for time to pass or for the screen to show something.",
+        help="Wait for time to pass or for the screen to show something, for 24 hours at most.",
         fragment_safe=True,
         supported=True,
         element=True,
@@ -102,7 +102,7 @@ _RUNNING: Final = (
         options=options.WAIT,
         read=arguments.read_refs,
         targets=phrase.split_wait,
-        check=usage.check_wait,
+        judge=usage.check_wait,
     ),
     Command(
         word="get",
@@ -114,7 +114,7 @@ _RUNNING: Final = (
         evidence="pre",
         read=arguments.read_get,
         targets=phrase.split_get,
-        check=usage.check_get,
+        judge=usage.check_get,
     ),
     Command(
         word="is",
@@ -125,7 +125,7 @@ _RUNNING: Final = (
         element=True,
         evidence="pre",
         targets=phrase.split_is,
-        check=usage.check_is,
+        judge=usage.check_is,
     ),
     Command(
         word="scroll",
@@ -134,17 +134,17 @@ _RUNNING: Final = (
         fragment_safe=True,
         supported=True,
         options=options.SCROLL,
-        check=usage.check_scroll,
+        judge=usage.check_scroll,
     ),
     Command(
         word="swipe",
         operands="x1 y1 x2 y2",
-        help="Fling from one point to another.",
+        help="Fling from one point to another, 200 times and 60,000 ms at most.",
         fragment_safe=True,
         supported=True,
         options=options.SWIPE,
         read=arguments.read_swipe,
-        check=usage.check_swipe,
+        judge=usage.check_swipe,
     ),
     Command(
         word="back", operands="", help="Go back one screen.", fragment_safe=True, supported=True
@@ -162,7 +162,7 @@ _RUNNING: Final = (
         help="Dismiss the keyboard, press its return key, or ask for it.",
         fragment_safe=True,
         supported=True,
-        check=usage.check_keyboard,
+        judge=usage.check_keyboard,
     ),
     Command(
         word="alert",
@@ -170,7 +170,7 @@ _RUNNING: Final = (
         help="Answer, read or await a system alert.",
         fragment_safe=True,
         supported=True,
-        check=usage.check_alert,
+        judge=usage.check_alert,
     ),
     Command(
         word="screenshot",

@@ -53,15 +53,20 @@ def plan_digest(script: AdScript, *, platform: str | None, target: str | None) -
 
 def hinted_platform(script: AdScript) -> str | None:
     """Return the platform that a runtime hint before or on the first `open` states."""
-    hint: str | None = None
+    return find_platform_hint(script)[0]
+
+
+def find_platform_hint(script: AdScript) -> tuple[str | None, int]:
+    """Return the platform that a runtime hint states, and the line of the hint."""
+    hint: tuple[str | None, int] = (None, 0)
     for node in script.nodes:
         if not isinstance(node, Action):
             continue
         if node.command == "runtime" and isinstance(node.flags.get("platform"), str):
-            hint = node.flags["platform"]
+            hint = node.flags["platform"], node.line
         elif node.command == "open":
             own = (node.runtime or {}).get("platform")
-            return own if isinstance(own, str) else hint
+            return (own, node.line) if isinstance(own, str) else hint
     return hint
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 from runner.compose.fact import LocalFault
 from runner.errors import InputError
-from runner.formats.ad.commands import is_fragment_safe
+from runner.formats.ad.commands import COMMANDS, is_fragment_safe
 from runner.formats.ad.role import kind_of
 from runner.formats.ad.script import Action, AdScript
 from runner.formats.ad.selector import (
@@ -26,6 +26,7 @@ from runner.formats.ad.selector import (
     looks_like_selector,
     parse_selector,
 )
+from runner.formats.ad.spelling import nearest_command, spell_unknown
 from runner.formats.ad.variables import neutralize
 from runner.model.finding import Finding
 from runner.model.ids import Platform
@@ -35,6 +36,7 @@ ScriptKind: TypeAlias = Literal["flat", "composition", "fragment"]
 GUARD_VERSION = 1
 _WAIT_FORMS = frozenset({"text", "stable", "absent"})
 _TIMEOUT = re.compile(r"[0-9]{1,9}\Z")
+_IDENTITY_KEYS = frozenset({"id", "label", "text", "value"})
 _LABEL_CAP = 250
 """Bytes from which a recorded label may have been cut by its writer."""
 _LISTED = 20
@@ -109,12 +111,7 @@ def find_unsupported(script: AdScript, problems: tuple[Finding, ...]) -> LocalFa
 def find_unsafe(script: AdScript) -> tuple[LocalFault, ...]:
     """Return every action that has no place in a fragment."""
     return tuple(
-        LocalFault(
-            line=node.line,
-            column=node.column,
-            message=f"{_spell(node)} has no place in a fragment; move it to the composing flow",
-            details={"command": node.command},
-        )
+        _unsafe(node)
         for node in script.nodes
         if isinstance(node, Action) and not is_fragment_safe(node)
     )
@@ -135,8 +132,13 @@ def find_entry_missing(script: AdScript) -> LocalFault | None:
         return _no_entry(first.line, "its first wait names no selector")
     if timeout is None:
         return _no_entry(first.line, "its first wait has no timeout in plain milliseconds")
-    if _read_selector(" ".join(text)) is None:
+    selector = _read_selector(" ".join(text))
+    if selector is None:
         return _no_entry(first.line, "its first wait names no valid selector")
+    if not all(map(_bears_identity, selector.alternatives)):
+        return _no_entry(
+            first.line, "its first wait has an alternative without id, label, text or value"
+        )
     if first.evidence is None:
         return _no_entry(first.line, "its first wait has no target-v1 evidence")
     if not first.evidence.get("id") and not first.evidence.get("label"):
@@ -168,6 +170,17 @@ def find_entry_mismatch(script: AdScript) -> LocalFault | None:
         message=f"the selector {text[:200]!r} of its entry guard cannot mean what was recorded",
         details={"selector": text[:2000], "evidence": facts},
     )
+
+
+def _unsafe(action: Action) -> LocalFault:
+    if action.command in COMMANDS:
+        message = f"{_spell(action)} has no place in a fragment; move it to the composing flow"
+        details: dict[str, Any] = {"command": action.command}
+    else:
+        # What was meant may well be safe, so moving the line is no advice.
+        message = spell_unknown(action.command)
+        details = {"command": action.command[:80], "nearest": nearest_command(action.command)}
+    return LocalFault(line=action.line, column=action.column, message=message, details=details)
 
 
 def _parse_fault(problems: tuple[Finding, ...]) -> LocalFault:
@@ -217,7 +230,15 @@ def _read_selector(text: str) -> Selector | None:
 
 def _denotes(selector: Selector, evidence: dict[str, Any], script: AdScript) -> bool:
     platform: Platform = "ios" if script.context.platform == "ios" else "android"
-    return any(_agrees(part, evidence, platform) for part in selector.alternatives)
+    return all(_agrees(part, evidence, platform) for part in selector.alternatives)
+
+
+def _bears_identity(part: Alternative) -> bool:
+    """Tell whether an alternative names something, beyond a kind or a state of elements."""
+    return any(
+        isinstance(term, TextTerm) and term.key in _IDENTITY_KEYS and term.folded
+        for term in part.terms
+    )
 
 
 def _agrees(part: Alternative, evidence: dict[str, Any], platform: Platform) -> bool:

@@ -10,7 +10,7 @@ May be imported by: runner.formats.ad. Imports: runner.formats.ad.numbers, runne
 
 import json
 import re
-from typing import Literal, NoReturn, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 from runner.errors import InputError
 from runner.formats.ad.numbers import SPACES
@@ -27,6 +27,14 @@ _TOKEN: dict[Level, re.Pattern[str]] = {
     "main": re.compile(rf"{_JSON_STRING}|{_LITERAL}|(?P<open>[\"'])|{_BARE}", re.DOTALL),
 }
 _PLAIN = re.compile(r"[^\\\x00-\x1f]*+\Z")
+
+
+class Token(NamedTuple):
+    """A token and its place; the characters of a bare one stand in the line as they are."""
+
+    text: str
+    column: int
+    is_bare: bool
 
 
 def split_lines(text: str) -> list[str]:
@@ -60,6 +68,21 @@ def tokenize(line: str, *, level: Level = "main") -> list[str]:
                 f"Close the quote on the same line, or write {found['open']} inside a quoted text.",
             )
     return tokens
+
+
+def place_tokens(line: str, *, level: Level = "main") -> list[Token]:
+    """Return the tokens of one line with their 1-based columns. Reason: `parse_error`."""
+    starts = [
+        (found.start() + 1, found.lastgroup == "bare") for found in _TOKEN[level].finditer(line)
+    ]
+    return [
+        Token(text, *start) for text, start in zip(tokenize(line, level=level), starts, strict=True)
+    ]
+
+
+def escape_surrogates(text: str) -> str:
+    r"""Return `text` for people and files: halves of surrogate pairs as `\udXXX`."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 
 def raise_at(column: int, message: str, hint: str) -> NoReturn:

@@ -238,9 +238,9 @@ def _require_runnable(action: Action) -> None:
             message=f"{action.command[:80]} {what}",
             details={"command": action.command[:256]},
         )
-    for problem in command.check(action) if command.check is not None else ():
+    for problem in command.judge(action) if command.judge is not None else ():
         raise InputError(
-            reason="arguments_invalid", message=problem, details={"usage": command.usage}
+            reason="arguments_invalid", message=problem.message, details={"usage": command.usage}
         )
 
 

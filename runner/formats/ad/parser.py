@@ -2,22 +2,24 @@
 
 Pure. Nothing is raised for a bad source: a line that cannot be read becomes a finding and the
 reader goes on with the next, so that one run shows all mistakes. A script with findings must not
-run; what could be read is returned for further checks and for display.
+run; what could be read is returned for further checks and for display. Reading stops where a file
+is beyond use: at too many problems, and at more steps than any composition may have.
 
 Two readers of the header exist side by side. A flat script keeps the rule of the format's origin:
 the header ends at the first line that is no comment, blank, `env` or `context `. A format guard
 belongs to no action, so the header of a guarded script goes on behind it.
 
-May be imported by: runner.formats.ad, runner.preflight, runner.cli. Imports: runner.errors,
-runner.model, runner.formats.ad.
+May be imported by: runner.formats.ad, runner.preflight, runner.cli. Imports:
+runner.compose.bound, runner.errors, runner.model, runner.formats.ad.
 """
 
 import re
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from runner.compose.bound import STEP_LIMIT
 from runner.errors import InputError
 from runner.formats.ad.annotation import (
     Reference,
@@ -34,7 +36,7 @@ from runner.formats.ad.header import (
     parse_env,
     scan_context,
 )
-from runner.formats.ad.lexer import Level, split_lines, tokenize
+from runner.formats.ad.lexer import Level, escape_surrogates, split_lines, tokenize
 from runner.formats.ad.numbers import SPACES
 from runner.formats.ad.script import (
     Action,
@@ -48,14 +50,22 @@ from runner.formats.ad.script import (
 )
 from runner.model.finding import Finding
 
+PROBLEM_LIMIT: Final = 1_000
+"""Problems of one file; behind the last of them nothing is read."""
 _GUARD = re.compile(r"(fragment|composition)-v(0|[1-9][0-9]{0,8})\Z")
 
 
 class ReadScript(Struct, frozen=True, kw_only=True):
-    """A source that was read: what it says, and every parse problem, by line."""
+    """A source that was read: what it says, and every parse problem, by line.
+
+    `platform_line` is the line whose context states the platform, 0 without any;
+    `loose_references` are the reference comments that no include comes after, by line.
+    """
 
     script: AdScript
     findings: tuple[Finding, ...] = ()
+    platform_line: int = 0
+    loose_references: tuple[tuple[int, Reference], ...] = ()
 
 
 def read_script(data: bytes, *, path: str, level: Level = "main") -> ReadScript:
@@ -77,6 +87,8 @@ def read_script(data: bytes, *, path: str, level: Level = "main") -> ReadScript:
         )
         return reading.finish()
     for number, raw in enumerate(split_lines(text), 1):
+        if reading.is_over:
+            return reading.finish()
         line = raw.strip(SPACES)
         if line:
             reading.take(line, number, raw)
@@ -103,6 +115,7 @@ class _Reading:
         self.level = level
         self.readers = readers(level)
         self.findings: list[Finding] = []
+        self.is_over = False
         self.nodes: list[AdNode] = []
         self.guards: list[Guard] = []
         self.guard_is_first = True
@@ -114,9 +127,12 @@ class _Reading:
         self.pending: _Pending | None = None
         self.reference: Reference | None = None
         self.reference_line = 0
+        self.loose: list[tuple[int, Reference]] = []
+        self.platform_line = 0
 
     def finish(self) -> ReadScript:
         """Return what was read."""
+        self.drop_reference()
         return ReadScript(
             script=AdScript(
                 context=self.context,
@@ -126,6 +142,8 @@ class _Reading:
                 nodes=tuple(self.nodes),
             ),
             findings=tuple(sorted(self.findings, key=lambda f: (f.line, f.column))),
+            platform_line=self.platform_line,
+            loose_references=tuple(self.loose),
         )
 
     def report(
@@ -136,18 +154,37 @@ class _Reading:
         hint: str,
         details: dict[str, Any] | None = None,
     ) -> None:
-        """Note one problem."""
+        """Note one problem, unless there are too many."""
+        if self.is_over:
+            return
+        if len(self.findings) == PROBLEM_LIMIT - 1:
+            self.is_over = True
+            message = f"{message} (the reading stops here, at {PROBLEM_LIMIT} problems)"
         self.findings.append(
             Finding(
                 reason="parse_error",
                 path=self.path,
                 line=line,
                 column=column,
-                message=message,
+                message=escape_surrogates(message),
                 details=details or {},
-                hint=hint,
+                hint=escape_surrogates(hint),
             )
         )
+
+    def add_node(self, node: AdNode) -> None:
+        """Keep a step or an include, unless there are more than a composition may have."""
+        self.nodes.append(node)
+        if len(self.nodes) > STEP_LIMIT:
+            # Steps alone are refused where closures are bounded; includes are steps only later.
+            if any(isinstance(each, Include) for each in self.nodes):
+                self.report(
+                    node.line,
+                    node.column,
+                    f"the file has more than {STEP_LIMIT} steps and includes",
+                    "Split the file.",
+                )
+            self.is_over = True
 
     def take(self, line: str, number: int, raw: str) -> None:
         """Read one line that is not blank."""
@@ -165,6 +202,8 @@ class _Reading:
             self.report(number, column, error.message, error.hint, details)
             if line[0] != "#" and not is_env(line):
                 self.pending = None  # Its action is this very line, and wrong by itself.
+                if self.reference_line == number - 1:
+                    self.reference = None  # So may be its include.
                 if not line.startswith(CONTEXT_PREFIX):
                     self.has_action, self.in_header = True, False
 
@@ -180,13 +219,22 @@ class _Reading:
             "Move the comment to the line before its action, or delete it.",
         )
 
+    def drop_reference(self) -> None:
+        """Note the reference that waits: no include has come after it."""
+        if self.reference is not None:
+            self.loose.append((self.reference_line, self.reference))
+            self.reference = None
+
     def take_comment(self, line: str, number: int, column: int) -> None:
         """Read a comment; a reserved one waits for the next line."""
+        if self.pending is None and "agent-device:" not in line:
+            return
         annotation = find_annotation(line)
         if annotation is None or (annotation.kind != "fragment-ref" and annotation.version != 1):
             self.drop_pending(f"line {number} is a comment")
         elif annotation.kind == "fragment-ref":
             self.drop_pending(f"line {number} is a comment")
+            self.drop_reference()
             self.reference, self.reference_line = parse_reference(annotation), number
         else:
             self.drop_pending(f"line {number} is another target comment")
@@ -245,7 +293,7 @@ class _Reading:
         reader, table = self.readers.get(word, self.readers[""])
         positionals, flags, runtime, label = reader(rest, table)
         pending, self.pending = self.pending, None
-        self.nodes.append(
+        self.add_node(
             Action(
                 command=word,
                 positionals=positionals,
@@ -266,7 +314,10 @@ class _Reading:
         if not self.guards and not line.startswith(CONTEXT_PREFIX):
             self.in_header = False
             return
+        had_platform = self.context.platform is not None
         self.context, problems = merge_context(self.context, scan_context(line))
+        if not had_platform and self.context.platform is not None:
+            self.platform_line = number
         for problem in problems:
             self.report(number, column, problem, "Keep one of the two statements.")
 
@@ -290,6 +341,7 @@ class _Reading:
 
     def take_include(self, rest: list[str], number: int, column: int) -> None:
         """Read an include and bind the reference comment of the line before."""
+        reference, self.reference = self.reference, None
         if len(rest) != 1 or not rest[0]:
             self.report(
                 number,
@@ -301,15 +353,14 @@ class _Reading:
             )
             return
         include = Include(locator=rest[0], line=number, column=column)
-        reference = self.reference
         if reference is None:
             problem = "there is no fragment-ref-v1 comment on the line before"
-            self.nodes.append(replace(include, problem=problem))
+            self.add_node(replace(include, problem=problem))
         elif self.reference_line != number - 1:
             problem = f"the reference comment on line {self.reference_line} is not directly before"
-            self.nodes.append(replace(include, problem=problem))
+            self.add_node(replace(include, problem=problem))
         else:
-            self.nodes.append(
+            self.add_node(
                 replace(
                     include,
                     call_site_id=reference.call_site_id,
@@ -318,12 +369,13 @@ class _Reading:
                     problem=reference.problem,
                 )
             )
-        self.reference = None
 
 
 def _report_bytes(reading: _Reading, data: bytes) -> None:
     """Report the first byte of each line that is not UTF-8."""
     for number, raw in enumerate(data.split(b"\n"), 1):
+        if reading.is_over:
+            return
         try:
             raw.decode()
         except UnicodeDecodeError as error:

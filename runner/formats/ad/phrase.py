@@ -12,8 +12,8 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from runner.formats.ad.numbers import is_numeric, to_finite
-from runner.formats.ad.selector import looks_like_selector, split_operand
+from runner.formats.ad.numbers import SPACES, is_numeric, to_number
+from runner.formats.ad.selector import is_selector_shaped, looks_like_selector, split_operand
 
 TargetReader: TypeAlias = Callable[[Sequence[str]], tuple[str, ...]]
 """Returns the operands that name elements: selectors and refs."""
@@ -27,7 +27,8 @@ WaitKind: TypeAlias = Literal["sleep", "text", "stable", "absent", "ref", "selec
 class Wait(Struct, frozen=True, kw_only=True):
     """One form of `wait`. `subject` is the text, ref or selector; times are in milliseconds.
 
-    `ms` is the time to sleep, or the timeout of the other forms (`None`: the default).
+    `ms` is the time to sleep, or the timeout of the other forms (`None`: the default). Times are
+    as written, also those that no wait can take: negative or infinite.
     """
 
     kind: WaitKind
@@ -49,29 +50,32 @@ def read_wait(positionals: Sequence[str]) -> Wait | None:
     if not positionals:
         return None
     first = positionals[0]
-    duration = to_finite(first)
+    duration = _read_ms(first)
     if duration is not None:
         return Wait(kind="sleep", ms=duration)
     if first == "stable":
-        times = [to_finite(text) for text in positionals[1:3]]
+        times = [_read_ms(text) for text in positionals[1:3]]
         return Wait(
             kind="stable",
             quiet_ms=times[0] if times else None,
             ms=times[1] if len(times) > 1 else None,
         )
     words = list(positionals)
-    timeout = to_finite(words[-1])
+    timeout = _read_ms(words[-1])
     if timeout is not None:
         words.pop()
     if first in ("text", "absent"):
         # A number that stands alone behind `text` is a timeout too; then no text is left.
         kind: WaitKind = "text" if first == "text" else "absent"
-        return Wait(kind=kind, subject=" ".join(words[1:]).strip(), ms=timeout)
+        return Wait(kind=kind, subject=" ".join(words[1:]).strip(SPACES), ms=timeout)
     if first.startswith("@"):
         return Wait(kind="ref", subject=first, ms=timeout)
     subject = " ".join(words)
-    is_selector = looks_like_selector(words[0]) or looks_like_selector(subject)
-    return Wait(kind="selector" if is_selector else "text", subject=subject.strip(), ms=timeout)
+    # A text of that shape is rather a mistyped selector; `wait text` is for all texts.
+    is_selector = is_selector_shaped(words[0]) or looks_like_selector(subject)
+    return Wait(
+        kind="selector" if is_selector else "text", subject=subject.strip(SPACES), ms=timeout
+    )
 
 
 def read_question(positionals: Sequence[str]) -> Question | None:
@@ -92,7 +96,7 @@ def read_question(positionals: Sequence[str]) -> Question | None:
         value = (*rest, words[-1])
     else:
         selector, value = split_operand(tuple(words))
-    return Question(predicate=predicate, selector=selector, value=" ".join(value).strip())
+    return Question(predicate=predicate, selector=selector, value=" ".join(value).strip(SPACES))
 
 
 def split_press(positionals: Sequence[str]) -> tuple[str, ...]:
@@ -139,6 +143,11 @@ def split_wait(positionals: Sequence[str]) -> tuple[str, ...]:
 def split_gesture(positionals: Sequence[str]) -> tuple[str, ...]:
     """Return both ends of a drag; the other gestures have coordinates."""
     return tuple(positionals[1:3]) if positionals[:1] == ("drag",) else ()
+
+
+def _read_ms(text: str) -> float | None:
+    """Return what a word says as a number, infinity included."""
+    return to_number(text) if text else None
 
 
 def is_reading_find(positionals: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from runner.compose.source import Source
 from runner.formats.ad import digest as ad_digest, fragment
 from runner.formats.ad.check import check_actions
 from runner.formats.ad.fragment import ScriptKind
-from runner.formats.ad.parser import read_script
+from runner.formats.ad.parser import ReadScript, read_script
 from runner.formats.ad.script import Action, AdNode, AdScript, Include
 from runner.formats.ad.variables import script_names
 from runner.model.finding import Finding
@@ -25,6 +25,7 @@ from runner.model.ids import Digest
 
 AdLevel: TypeAlias = Literal["main", "0.21"]
 _FOREIGN_SUFFIXES = (".yaml", ".yml")
+_HEAD_BYTES = 64 * 1024
 
 
 class AdSource(Struct, frozen=True, kw_only=True):
@@ -32,6 +33,9 @@ class AdSource(Struct, frozen=True, kw_only=True):
 
     `findings` are problems of the file by itself. In a fragment they leave out what is a
     composition fault of whoever includes it: parse errors, unsafe commands, a bad entry guard.
+    Where a later version's guard stands, nothing is said about the body, whose grammar is not
+    known. `platform_line` is the line that states the platform, 0 without any. Of an oversized
+    file only the kind, the guards and the header of its beginning are there (`is_cut`).
     """
 
     path: str
@@ -40,19 +44,35 @@ class AdSource(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     facts: SourceFacts
     guard_fault: LocalFault | None = None
+    platform_line: int = 0
+    is_cut: bool = False
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the grammar was followed from the first line to the last."""
+        has_errors = any(finding.reason == "parse_error" for finding in self.findings)
+        return self.guard_fault is None and not self.is_cut and not has_errors
 
 
 def read_source(source: Source, *, level: AdLevel = "main") -> AdSource:
     """Read one file. Never fails: what is wrong is in the result."""
+    if source.is_oversized:
+        return _read_head(source, level)
     read = read_script(source.data, path=source.path, level=level)
     kind = fragment.kind_of_script(read.script)
-    checked = check_actions(read.script, path=source.path)
+    guards = read.script.guards
+    findings: tuple[Finding, ...]
     if kind == "fragment":
-        facts = _fragment_facts(source.path, read.script, read.findings)
+        checked = check_actions(read.script, path=source.path)
+        facts = _fragment_facts(source.path, read)
         findings = _not_composed(checked, facts)
+    elif guards and guards[0].version != fragment.GUARD_VERSION:
+        facts = SourceFacts(unsupported=fragment.find_unsupported(read.script, ()))
+        findings = ()
     else:
-        facts = _root_facts(source.path, read.script, kind)
-        findings = read.findings + checked
+        checked = check_actions(read.script, path=source.path)
+        facts = _root_facts(source.path, read, kind)
+        findings = (*read.findings, *checked, *_find_empty(source.path, read))
     return AdSource(
         path=source.path,
         kind=kind,
@@ -60,6 +80,7 @@ def read_source(source: Source, *, level: AdLevel = "main") -> AdSource:
         findings=findings,
         facts=facts,
         guard_fault=fragment.find_guard_fault(read.script),
+        platform_line=ad_digest.find_platform_hint(read.script)[1] or read.platform_line,
     )
 
 
@@ -102,8 +123,41 @@ class AdReader:
         )
 
 
-def _fragment_facts(path: str, script: AdScript, problems: tuple[Finding, ...]) -> SourceFacts:
-    unsupported = _foreign(path) or fragment.find_unsupported(script, problems)
+def _read_head(source: Source, level: AdLevel) -> AdSource:
+    """Read what stands in the first whole lines of a file that is too large."""
+    head = source.data[:_HEAD_BYTES].rpartition(b"\n")[0]
+    read = read_script(head, path=source.path, level=level)
+    kind = fragment.kind_of_script(read.script)
+    guard_fault = fragment.find_guard_fault(read.script)
+    unsupported = _foreign(source.path) or guard_fault
+    if unsupported is None and kind != "fragment":
+        unsupported = fragment.find_unsupported(read.script, ())
+    return AdSource(
+        path=source.path,
+        kind=kind,
+        script=replace(read.script, nodes=()),
+        findings=(),
+        facts=SourceFacts(
+            is_fragment=kind == "fragment" and guard_fault is None, unsupported=unsupported
+        ),
+        guard_fault=guard_fault,
+        platform_line=read.platform_line,
+        is_cut=True,
+    )
+
+
+def _find_empty(path: str, read: ReadScript) -> tuple[Finding, ...]:
+    """Find a flow without any step; one with unreadable lines may have had some."""
+    if read.script.nodes or read.findings:
+        return ()
+    line = read.script.guards[0].line if read.script.guards else 1
+    message = "the flow has no steps, so there is nothing to run"
+    return (Finding(reason="flow_empty", path=path, line=line, message=message),)
+
+
+def _fragment_facts(path: str, read: ReadScript) -> SourceFacts:
+    script = read.script
+    unsupported = _foreign(path) or fragment.find_unsupported(script, read.findings)
     includes = _include_sites(script, kind="fragment")
     is_pinned = all(site.pin is not None and not site.reference_problem for site in includes)
     missing = fragment.find_entry_missing(script)
@@ -113,6 +167,7 @@ def _fragment_facts(path: str, script: AdScript, problems: tuple[Finding, ...]) 
         is_fragment=guard.version == fragment.GUARD_VERSION,
         unsupported=unsupported,
         includes=includes,
+        loose_references=_loose_references(read),
         digest=ad_digest.fragment_digest(
             script, platform=script.context.platform, target=script.context.target
         )
@@ -128,10 +183,13 @@ def _fragment_facts(path: str, script: AdScript, problems: tuple[Finding, ...]) 
     )
 
 
-def _root_facts(path: str, script: AdScript, kind: ScriptKind) -> SourceFacts:
+def _root_facts(path: str, read: ReadScript, kind: ScriptKind) -> SourceFacts:
+    script = read.script
     return SourceFacts(
         unsupported=_foreign(path) or fragment.find_unsupported(script, ()),
         includes=_include_sites(script, kind=kind),
+        # To a flat script, which has no includes, the comment is like any other.
+        loose_references=() if kind == "flat" else _loose_references(read),
         steps=_own_steps(script),
         platform=script.context.platform,
         target=script.context.target,
@@ -180,6 +238,18 @@ def _reference_problem(node: Include) -> str:
     if node.digest is None:
         return "it has no digest"
     return ""
+
+
+def _loose_references(read: ReadScript) -> tuple[LocalFault, ...]:
+    return tuple(
+        LocalFault(
+            line=line,
+            message="this fragment-ref-v1 comment has no include on the line after it",
+            details={"callSiteId": reference.call_site_id, "expectedDigest": reference.digest},
+        )
+        for line, reference in read.loose_references
+        if reference.version == 1  # A later one is an ordinary comment until an include has it.
+    )
 
 
 def _foreign(path: str) -> LocalFault | None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from runner.errors import InputError
 from runner.formats.ad import phrase
-from runner.formats.ad.numbers import is_numeric, to_finite
+from runner.formats.ad.numbers import SPACES, is_numeric, to_finite
 from runner.formats.ad.selector import Selector, parse_selector
 
 WAIT_MS: Final = 10_000
@@ -21,6 +21,14 @@ QUIET_MS: Final = 500
 LONG_PRESS_MS: Final = 800
 DURATION_LIMIT_MS: Final = 86_400_000
 COORDINATE_LIMIT: Final = 1e6
+COUNT_LIMIT: Final = 200
+PAUSE_LIMIT_MS: Final = 10_000
+"""Most milliseconds between two presses, swipes or typed characters."""
+HOLD_LIMIT_MS: Final = 60_000
+JITTER_LIMIT_PX: Final = 1_000
+FRACTION_LEAST: Final = 0.001
+FRACTION_MOST: Final = 1e6
+"""Fractions of a screen over the whole are cut to what one pan can do."""
 
 StatePredicate: TypeAlias = Literal["visible", "hidden", "editable", "selected", "focused", "text"]
 
@@ -137,7 +145,7 @@ def read_place(command: str, words: Sequence[str]) -> Place:
 
     Reasons: `arguments_invalid`, `selector_invalid`, `ref_without_session`.
     """
-    if not words or not words[0]:
+    if not _is_point(words) and not "".join(words[:1]).strip(SPACES):
         refuse_operands(command, "it has no target", f"{command} <selector> or {command} <x> <y>")
     refuse_ref(command, words[0])
     if _is_point(words):
@@ -178,6 +186,8 @@ def read_wait(words: Sequence[str]) -> WaitFor:
         case "sleep":
             return Sleep(timeout_ms)
         case "stable":
+            for word in words[1:3]:
+                read_number("wait", word, usage, low=0, high=DURATION_LIMIT_MS)
             return ForStillness(_read_time(wait.quiet_ms, QUIET_MS, usage), timeout_ms)
         case "text":
             if not wait.subject:

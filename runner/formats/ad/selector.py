@@ -5,11 +5,12 @@
     term         = boolkey [ "=" bool ] | textkey "=" value
 
 Pure. Keys ignore case; a value that is quoted at both ends is unquoted, a quote inside a value
-only protects spaces. Nothing but `InputError` (`selector_invalid`) comes out of the reader, and
-its details name the offset of the mistake.
+only protects spaces. Nothing but `InputError` (`selector_invalid`, and `text_unencodable` for half
+of a surrogate pair) comes out of the reader, and its details name the offset of the mistake. Every
+pass over a text is linear in its length.
 
 May be imported by: runner.formats, runner.preflight, tests. Imports: runner.errors,
-runner.formats.ad.numbers.
+runner.formats.ad.lexer, runner.formats.ad.numbers.
 """
 
 import json
@@ -20,6 +21,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, cast
 from msgspec import Struct
 
 from runner.errors import InputError
+from runner.formats.ad.lexer import escape_surrogates
 from runner.formats.ad.numbers import SPACES
 
 TextKey: TypeAlias = Literal["id", "role", "text", "label", "value", "appname", "windowtitle"]
@@ -32,9 +34,24 @@ BOOL_KEYS: Final = frozenset(
     {"visible", "hidden", "editable", "selected", "focused", "enabled", "hittable"}
 )
 
+UNKNOWN: Final = "\ufdd0"
+"""Stands for each character of a text that is not known yet; no text for people holds it."""
+
+_KEYS: Final = TEXT_KEYS | BOOL_KEYS
+_FIRST_WORD: Final = re.compile(rf"[{SPACES}]*+([^{SPACES}]++)")
 _SPACE_RUN: Final = re.compile(f"[{SPACES}]+")
 _KEY_LIKE: Final = re.compile(r"([A-Za-z]+)[~*^$!|]?=")
+_SHAPE: Final = re.compile(rf"[{SPACES}]*[A-Za-z][A-Za-z0-9_-]*[~*^$!|]?=[^{SPACES}]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+# Outside quotes a backslash protects a quote, inside them any character. A quote without its end
+# is in no word, so it is what stands behind the words where they break off.
+_WORD: Final = re.compile(
+    rf"\|\||(?:[^{SPACES}\"'|\\]++|\\[\"'\\]?+|\|(?!\|)"
+    r"|\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')++",
+    re.DOTALL,
+)
+_QUOTING: Final = re.compile(r"\\.|[\"']", re.DOTALL)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PLAIN_ESCAPES: Final = {
     '"': '"',
     "'": "'",
@@ -98,13 +115,26 @@ def fold(text: str) -> str:
 
 
 def parse_selector(text: str) -> Selector:
-    """Read a selector. Reasons: `selector_invalid`."""
-    if not text.strip(SPACES):
+    """Read a selector. Reasons: `selector_invalid`, `text_unencodable`."""
+    return Selector(_read(text, text), text)
+
+
+def check_selector(text: str, masked: str) -> None:
+    """Judge a selector of which not everything is known.
+
+    In `masked` every character that may still become anything is `UNKNOWN`, the others stand where
+    they stand in `text`, which errors quote. Reasons: `selector_invalid`, `text_unencodable`.
+    """
+    _read(text, masked)
+
+
+def _read(text: str, masked: str) -> tuple[Alternative, ...]:
+    if not masked.strip(SPACES):
         _refuse(text, 0, "it is empty")
     alternatives: list[Alternative] = []
     terms: list[Term] = []
     offset = 0
-    for token in _split_tokens(text):
+    for token in _split_tokens(text, masked):
         offset = token.offset
         if token.text != "||":
             terms.append(_read_term(text, token))
@@ -116,7 +146,7 @@ def parse_selector(text: str) -> Selector:
     if not terms:
         _refuse(text, offset, "nothing stands after ||")
     alternatives.append(Alternative(tuple(terms)))
-    return Selector(tuple(alternatives), text)
+    return tuple(alternatives)
 
 
 def render_selector(selector: Selector) -> str:
@@ -135,12 +165,21 @@ def looks_like_selector(text: str) -> bool:
     It is when its first word is a known key with a value, also one with a foreign operator such
     as `label~=`, or when it consists of nothing but terms. `Selected items` is a text.
     """
-    words = [word for word in _SPACE_RUN.split(text) if word]
-    if not words:
+    first = _FIRST_WORD.match(text)
+    if first is None:
         return False
-    return _has_known_key(words[0]) or all(
-        word == "||" or word.lower() in BOOL_KEYS or _has_known_key(word) for word in words
+    if _has_known_key(first[1]):
+        return True
+    return all(
+        word == "||" or word.lower() in BOOL_KEYS or _has_known_key(word)
+        for word in _SPACE_RUN.split(text)
+        if word
     )
+
+
+def is_selector_shaped(text: str) -> bool:
+    """Tell whether `text` begins like a term, be its key known or not: `name=value`."""
+    return _SHAPE.match(text) is not None or looks_like_selector(text)
 
 
 def split_operand(tokens: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -149,85 +188,72 @@ def split_operand(tokens: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     The first token always belongs to the selector; later ones do while they look like terms,
     stand beside a `||`, or stand inside a quote that is still open.
     """
+    quote = _quote_after(tokens[0], "")
     end = 1
     while end < len(tokens) and (
-        tokens[end] == "||"
-        or tokens[end - 1] == "||"
-        or looks_like_selector(tokens[end])
-        or _has_open_quote(" ".join(tokens[:end]))
+        quote or tokens[end] == "||" or tokens[end - 1] == "||" or looks_like_selector(tokens[end])
     ):
+        quote = _quote_after(tokens[end], quote)
         end += 1
     return " ".join(tokens[:end]), tokens[end:]
 
 
-def _has_open_quote(text: str) -> bool:
-    quote = ""
-    for position, char in enumerate(text):
-        if char in "\"'" and quote in {"", char} and not _is_escaped(text, position):
+def _quote_after(token: str, quote: str) -> str:
+    """Return the quote that is open behind a word, given the one that is open before it."""
+    for found in _QUOTING.finditer(token):
+        char = found[0]
+        if char in "\"'" and quote in {"", char}:
             quote = "" if quote else char
-    return bool(quote)
+    return quote
 
 
 def _has_known_key(word: str) -> bool:
     found = _KEY_LIKE.match(word)
-    return found is not None and found[1].lower() in TEXT_KEYS | BOOL_KEYS
+    return found is not None and found[1].lower() in _KEYS
 
 
-def _split_tokens(text: str) -> Iterator[_Token]:
+def _split_tokens(text: str, masked: str) -> Iterator[_Token]:
     """Yield words and `||` outside quotes; a quote anywhere in a word protects spaces."""
-    start: int | None = None
-    quote = ""
-    opened = 0
-    position = 0
-    while position < len(text):
-        char = text[position]
-        if quote:
-            if char == quote and not _is_escaped(text, position):
-                quote = ""
-        elif char in SPACES or text.startswith("||", position):
-            if start is not None:
-                yield _Token(text[start:position], start)
-                start = None
-            if char == "|":
-                yield _Token("||", position)
-                position += 1
-        else:
-            if start is None:
-                start = position
-            if char in "\"'" and not _is_escaped(text, position):
-                quote, opened = char, position
-        position += 1
-    if quote:
-        _refuse(text, opened, f"the quote {quote} is not closed")
-    if start is not None:
-        yield _Token(text[start:], start)
+    end = 0
+    for found in _WORD.finditer(masked):
+        if found.start() > end:
+            _refuse_quote(text, masked, end, found.start())
+        end = found.end()
+        if found[0] != "||" and masked[end : end + 1] in {'"', "'"}:
+            _refuse_quote(text, masked, end, end + 1)
+        yield _Token(found[0], found.start())
+    _refuse_quote(text, masked, end, len(masked))
 
 
-def _is_escaped(text: str, position: int) -> bool:
-    start = position
-    while start and text[start - 1] == "\\":
-        start -= 1
-    return (position - start) % 2 == 1
+def _refuse_quote(text: str, masked: str, start: int, end: int) -> None:
+    """Refuse a quote that stands between words: it has no end."""
+    gap = masked[start:end]
+    at = len(gap) - len(gap.lstrip(SPACES))
+    if at < len(gap):
+        _refuse(text, start + at, f"the quote {gap[at]} is not closed")
 
 
 def _read_term(text: str, token: _Token) -> Term:
     raw_key, equals, raw_value = token.text.partition("=")
     key = raw_key.lower()
+    shown = text[token.offset : token.offset + len(raw_key)]
     if not equals:
         if key in BOOL_KEYS:
             return BoolTerm(cast("BoolKey", key), expected=True)
-        _refuse(text, token.offset, f"{token.text[:80]!r} is no term; write key=value")
+        if UNKNOWN in key:
+            return BoolTerm("visible", expected=True)
+        _refuse(text, token.offset, f"{shown[:80]!r} is no term; write key=value")
     value_offset = token.offset + len(raw_key) + 1
-    if key not in TEXT_KEYS and key not in BOOL_KEYS:
-        known = ", ".join(sorted(TEXT_KEYS | BOOL_KEYS))
-        _refuse(text, token.offset, f"{raw_key[:80]!r} is no key; the keys are {known}")
+    if key not in _KEYS and UNKNOWN not in key:
+        known = ", ".join(sorted(_KEYS))
+        _refuse(text, token.offset, f"{shown[:80]!r} is no key; the keys are {known}")
     if not raw_value:
-        _refuse(text, value_offset, f"{raw_key} has no value")
+        _refuse(text, value_offset, f"{shown[:80]} has no value")
     value = _unquote(text, raw_value, value_offset)
-    if key in TEXT_KEYS:
+    if key not in BOOL_KEYS:
         return TextTerm(cast("TextKey", key), value, fold(value))
-    if value.lower() not in {"true", "false"}:
-        _refuse(text, value_offset, f"{raw_key} takes true or false, not {value[:80]!r}")
+    if value.lower() not in {"true", "false"} and UNKNOWN not in value:
+        _refuse(text, value_offset, f"{shown} takes true or false, not {value[:80]!r}")
     return BoolTerm(cast("BoolKey", key), expected=value.lower() == "true")
 
 
@@ -235,12 +261,13 @@ def _unquote(text: str, raw: str, offset: int) -> str:
     value = raw
     if len(raw) >= 2 and raw[0] in "\"'" and raw[-1] == raw[0]:
         value = _ESCAPE.sub(_unescape, raw[1:-1])
-    if any("\ud800" <= char <= "\udfff" for char in value):
+    if not value.isascii() and _SURROGATE.search(value):
         # Escapes above the basic plane come as two halves.
         try:
             value = value.encode("utf-16", "surrogatepass").decode("utf-16")
         except UnicodeDecodeError:
-            _refuse(text, offset, "it holds half of a surrogate pair, which no screen shows")
+            why = "it holds half of a surrogate pair, which no screen shows"
+            _refuse(text, offset, why, reason="text_unencodable")
     return value
 
 
@@ -259,10 +286,9 @@ def _render_term(term: Term) -> str:
             return f"{key}={'true' if expected else 'false'}"
 
 
-def _refuse(text: str, offset: int, why: str) -> NoReturn:
-    shown = text[:2000].encode("utf-8", "replace").decode()
+def _refuse(text: str, offset: int, why: str, *, reason: str = "selector_invalid") -> NoReturn:
     raise InputError(
-        reason="selector_invalid",
-        message=f"the selector {shown[:200]!r} is wrong at character {offset + 1}: {why}",
-        details={"selector": shown, "offset": offset},
+        reason=reason,
+        message=f"the selector {text[:200]!r} is wrong at character {offset + 1}: {why}",
+        details={"selector": escape_surrogates(text[:2000]), "offset": offset},
     )

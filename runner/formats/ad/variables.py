@@ -5,7 +5,7 @@ at again. Anything that is not exactly a reference stays as it is. A reference w
 needs no binding.
 
 May be imported by: runner.formats.ad, runner.preflight, runner.cli. Imports: runner.errors,
-runner.formats.ad.script.
+runner.formats.ad.lexer, runner.formats.ad.script, runner.formats.ad.selector.
 """
 
 import re
@@ -15,7 +15,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from runner.errors import InputError
+from runner.formats.ad.lexer import escape_surrogates
 from runner.formats.ad.script import Action, AdScript
+from runner.formats.ad.selector import UNKNOWN
 
 SHELL_PREFIX: Final = "AD_VAR_"
 """`AD_VAR_NAME` in the caller's environment binds NAME."""
@@ -99,9 +101,18 @@ def neutralize(text: str) -> str:
     def fill(found: re.Match[str]) -> str:
         if found["name"] is None:
             return found[0]
-        return "true" if text[: found.start()].endswith("=") else "visible"
+        return "true" if text.startswith("=", max(found.start() - 1, 0)) else "visible"
 
     return _REFERENCE.sub(fill, text)
+
+
+def mask_references(text: str) -> str:
+    """Return `text` with every character of a reference unknown; the others keep their places."""
+    if "$" not in text:
+        return text
+    return _REFERENCE.sub(
+        lambda found: found[0] if found["name"] is None else UNKNOWN * len(found[0]), text
+    )
 
 
 def required_names(text: str) -> tuple[str, ...]:
@@ -114,6 +125,18 @@ def required_names(text: str) -> tuple[str, ...]:
             for found in _REFERENCE.finditer(text)
             if found["name"] and found["default"] is None
         )
+    )
+
+
+def find_reference(text: str, name: str) -> int | None:
+    """Return where the first reference that needs `name` bound stands in `text`."""
+    return next(
+        (
+            found.start()
+            for found in _REFERENCE.finditer(text)
+            if found["name"] == name and found["default"] is None
+        ),
+        None,
     )
 
 
@@ -159,11 +182,13 @@ def parse_assignment(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     problem = "" if equals else "there is no `=`"
     problem = problem or key_problem(key)
+    if not problem and not value.isascii() and escape_surrogates(value) != value:
+        problem = "the value is not UTF-8"
     if problem:
         raise InputError(
             reason="variable_invalid",
             message=f"bad variable assignment {text!r}: {problem}",
-            details={"assignment": text},
+            details={"assignment": escape_surrogates(text)},
         )
     return key, value
 

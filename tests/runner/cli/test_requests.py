@@ -1,6 +1,7 @@
 """Commands that cannot do what they were asked: why, and with which exit status."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,68 @@ def test_digest_json_has_the_digests_that_apply(folder: Path, capfd: Capture) ->
         "ca7ad0c607327fc4970ccc686df23ebe2a69a2a8a9007d369c91cbc1440fd583" == report["planDigest"]
     )
     assert report["compositionDigest"].startswith("sha256:")
+
+
+def test_a_text_that_utf8_cannot_say_stops_no_report(folder: Path, capfd: Capture) -> None:
+    (folder / "bad.ad").write_text('open "com.a"\npress "\\ud800"\n')
+    (folder / "good.ad").write_text('open "com.a"\n')
+
+    assert 3 == run_guarded(["check", ".", "--json"])
+    report = json.loads(capfd.readouterr().out)
+
+    assert ["text_unencodable"] == [one["reason"] for one in report["problems"]]
+    assert {"good.ad"} == {plan["path"] for plan in report["plans"]}
+    assert 3 == run_guarded(["digest", "bad.ad", "--json"])
+    assert "text_unencodable" == json.loads(capfd.readouterr().out)["problems"][0]["reason"]
+
+
+def test_names_that_are_no_text_are_problems_and_reach_no_terminal_raw(
+    folder: Path, capfd: Capture
+) -> None:
+    odd = os.fsencode(folder) + b"/odd\xff\x1b[31m.ad"
+    with open(odd, "wb") as file:  # noqa: PTH123  # A name of bytes.
+        file.write(b"frobnicate\n")
+
+    assert 3 == run_guarded(["check", ".", "--json"])
+    json.loads(capfd.readouterr().out)
+    assert 3 == run_guarded(["digest", os.fsdecode(odd), "--json"])
+    json.loads(capfd.readouterr().out)
+    assert 3 == run_guarded(["check", "."])
+    assert "\x1b" not in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["a" * 300, "?" * 300, "a/" * 3000])
+def test_a_path_that_is_too_long_is_missing(capfd: Capture, name: str) -> None:
+    assert 3 == run_guarded(["check", name])
+    assert "path_missing" in capfd.readouterr().err
+    assert 3 == run_guarded(["digest", name])
+
+
+def test_digest_knows_three_targets(folder: Path, capfd: Capture) -> None:
+    (folder / "flat.ad").write_text('open "com.example"\n')
+
+    assert 2 == run_guarded(["digest", "flat.ad", "--target", "watch"])
+    assert "[option_invalid]" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("redirection", "status"), [("> /dev/full", 8), (">&-", 8), ("2>&-", 0)])
+def test_output_that_cannot_be_written_is_said_or_not_needed(
+    folder: Path, redirection: str, status: int
+) -> None:
+    (folder / "flat.ad").write_text('open "com.example"\n')
+
+    ended = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m runner.cli.entry check flat.ad --json {redirection}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+
+    assert status == ended.returncode, ended.stderr
+    assert status == 0 or "[output_lost]" in ended.stderr
 
 
 def test_check_of_nothing_is_four(folder: Path, capfd: Capture) -> None:

@@ -185,7 +185,7 @@ def test_bytes_count_over_the_whole_closure_and_depth_comes_first(tmp_path: Path
     assert (fault.place, fault.path) == (Place.DEPTH, "f16.ad")
 
 
-def test_one_file_over_the_bound_is_refused_without_being_read(tmp_path: Path) -> None:
+def test_one_file_over_the_bound_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "huge.ad").write_bytes(b"{" * (BYTE_LIMIT + 1))
     write_facts(tmp_path, "root.ad", SourceFacts(includes=(include("huge.ad", WRONG),)))
     (fault,) = closure_of(tmp_path, "root.ad").faults

@@ -1,3 +1,4 @@
+from hashlib import sha256
 from pathlib import Path
 
 from runner.preflight.digest import DigestReport, digest_file
@@ -71,6 +72,45 @@ def test_a_root_with_a_stale_pin_and_a_fragment_with_parse_errors_have_no_digest
     assert [each.reason for each in _digest(tree, "main.ad").problems] == ["fragment_stale"]
     assert _digest(tree, "bad.ad").fragment_digest is None
     assert [each.reason for each in _digest(tree, "bad.ad").problems] == ["fragment_unsupported"]
+
+
+def test_what_is_wrong_with_steps_takes_no_digest_of_a_root_away(tmp_path: Path) -> None:
+    tree = AdTree(tmp_path)
+    tree.fragment("f.ad", "scroll sideways")
+    tree.flow("main.ad", Call("f.ad"), "presss a")
+    lines = ["presss a", "record start", "replay a.ad", "press @e1", "scroll up up", "press label="]
+    for number, line in enumerate(lines):
+        report = _digest(tree, tree.write(f"{number}.ad", [line]))
+        assert (len(report.plan_digest or ""), len(report.composition_digest or "")) == (64, 71)
+        assert report.problems or number == 4
+    composed = _digest(tree, "main.ad")
+    assert composed.composition_digest is not None
+    assert [each.reason for each in composed.problems] == ["command_unknown"]
+    assert _digest(tree, tree.write("empty.ad", [])).plan_digest is not None
+
+
+def test_half_a_character_has_a_plan_digest_and_no_composition_digest(tmp_path: Path) -> None:
+    tree = AdTree(tmp_path)
+    report = _digest(tree, tree.write("a.ad", ['press "\\ud800"']))
+
+    assert (
+        report.plan_digest
+        == sha256(
+            b'{"platform":null,"steps":[{"command":"press","flags":{},"positionals":["\\ud800"],'
+            b'"runtime":null,"source":{"line":1,"path":null},"targetEvidence":null,'
+            b'"targetEvidences":null}],"target":null}'
+        ).hexdigest()
+    )
+    assert report.composition_digest is None
+    assert "text_unencodable" in [each.reason for each in report.problems]
+
+
+def test_what_cannot_be_read_has_no_digest(tmp_path: Path) -> None:
+    tree = AdTree(tmp_path)
+    for lines in (['press "a'], ["back", "composition-v1"], ["composition-v2", "back"]):
+        report = _digest(tree, tree.write("a.ad", lines))
+        assert (report.plan_digest, report.composition_digest) == (None, None)
+        assert report.problems
 
 
 def test_what_is_no_single_readable_file_is_a_problem(tmp_path: Path) -> None:

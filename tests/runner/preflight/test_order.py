@@ -156,13 +156,83 @@ def test_closure_bytes_and_expanded_steps_are_size_bounds(tmp_path: Path) -> Non
 
 def test_a_file_over_the_bound_alone_is_refused_as_flow_and_as_fragment(tmp_path: Path) -> None:
     tree = AdTree(tmp_path)
-    tree.write("huge.ad", ["open a", "#" * BYTE_LIMIT])
+    tree.write("flow.ad", ["open a", "#" * BYTE_LIMIT])
+    tree.fragment("huge.ad", "#" * BYTE_LIMIT)
     tree.flow("main.ad", Call("huge.ad", pin=UNKNOWN))
 
     assert [(each.reason, each.path, each.details["bound"]) for each in tree.check().problems] == [
-        ("fragment_bounds", "huge.ad", "bytes"),
+        ("fragment_bounds", "flow.ad", "bytes"),
         ("fragment_bounds", "main.ad", "bytes"),
     ]
+    assert reasons(tree.check("huge.ad")) == [("fragment_composition_required", "huge.ad:1")]
+
+
+def test_a_file_over_the_bound_alone_is_judged_in_the_order_too(tmp_path: Path) -> None:
+    tree = AdTree(tmp_path)
+    pad = "#" * BYTE_LIMIT
+    tree.write("flat.ad", ["open a", pad])
+    tree.write("silent.ad", [pad, "fragment-v1"])
+    tree.write("root.ad", ["composition-v1", pad])
+    tree.write("other.yaml", [pad])
+    tree.fragment("later.ad", pad, head="fragment-v2")
+    names = ("flat.ad", "silent.ad", "root.ad", "other.yaml", "later.ad")
+    tree.flow("main.ad", *[Call(name, pin=UNKNOWN) for name in names])
+
+    assert [(each.reason, each.details["feature"]) for each in tree.check("main.ad").problems] == [
+        ("fragment_unsupported", "flat_script"),
+        ("fragment_unsupported", "flat_script"),
+        ("fragment_unsupported", "composition_root"),
+        ("fragment_unsupported", "cross_format"),
+        ("fragment_unsupported", "guard_version"),
+    ]
+
+
+@pytest.mark.slow
+def test_more_sources_or_levels_come_before_a_file_over_the_bound_alone(tmp_path: Path) -> None:
+    tree = AdTree(tmp_path)
+    tree.fragment("huge.ad", "#" * BYTE_LIMIT)
+    tree.fragment("f16.ad", Call("huge.ad", pin=UNKNOWN))
+    for number in range(DEPTH_LIMIT - 1, 0, -1):
+        tree.fragment(f"f{number}.ad", Call(f"f{number + 1}.ad"))
+    tree.flow("main.ad", Call("f1.ad"))
+    assert _only(tree.check("main.ad")) == ("fragment_bounds", "f16.ad:6", "depth")
+
+    wide = [tree.fragment(f"w{n}.ad") for n in range(SOURCE_LIMIT - 1)]
+    pin = tree.digest(wide[0])
+    calls = [Call(path, pin=pin) for path in wide]
+    tree.flow("main.ad", *calls, Call("huge.ad", pin=UNKNOWN))
+    (problem,) = tree.check("main.ad").problems
+    assert problem.details["bound"] == "sources"
+    tree.flow("main.ad", Call("huge.ad", pin=UNKNOWN), *calls)
+    assert [each.details["bound"] for each in tree.check("main.ad").problems] == [
+        "bytes",
+        "sources",
+    ]
+
+
+def test_a_reference_without_an_include_is_a_fault_of_its_root_or_of_the_site(
+    tmp_path: Path,
+) -> None:
+    tree = AdTree(tmp_path)
+    loose = f'# agent-device:fragment-ref-v1 {{"callSiteId":"a","digest":"{UNKNOWN}"}}'
+    later = loose.replace("ref-v1", "ref-v2")
+    tree.fragment("ok.ad", "back")
+    tree.flow("twice.ad", loose, Call("ok.ad"))
+    tree.flow("action.ad", loose, "back", Call("ok.ad"), loose)
+    tree.fragment("f.ad", "back", loose)
+    tree.flow("main.ad", Call("f.ad"))
+    tree.write("flat.ad", [loose, "open a"])
+    tree.flow("future.ad", later, Call("ok.ad"))
+
+    found = tree.check().problems
+    assert [(each.reason, f"{each.path}:{each.line}") for each in found] == [
+        ("fragment_call_site_invalid", "action.ad:4"),
+        ("fragment_call_site_invalid", "action.ad:8"),
+        ("fragment_call_site_invalid", "main.ad:5"),
+        ("fragment_call_site_invalid", "twice.ad:4"),
+    ]
+    assert found[2].details["fragmentLine"] == 6
+    assert found[3].details["callSiteId"] == "a"
 
 
 def test_a_cycle_is_one_problem_with_its_chain_and_before_a_bad_reference(tmp_path: Path) -> None:

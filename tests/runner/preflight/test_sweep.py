@@ -49,6 +49,74 @@ def test_a_platform_that_no_sweep_has_is_a_problem_unless_the_caller_chooses(tre
     assert _platforms(tree.check(platform="ios").plans) == [("mac.ad", "ios")]
 
 
+def test_a_problem_of_the_platform_stands_at_the_line_that_states_it(tree: AdTree) -> None:
+    tree.write("head.ad", ["# why", "context timeout=5000", "context platform=macos", "open a"])
+    tree.flow("main.ad", "back", head=["# why", "context platform=vega"])
+
+    assert reasons(tree.check()) == [
+        ("context_mismatch", "head.ad:3"),
+        ("context_mismatch", "main.ad:2"),
+    ]
+
+
+def test_a_flow_for_a_platform_that_the_grid_does_not_state_is_a_problem(tree: AdTree) -> None:
+    tree.write("any.ad", ["open a"])
+    tree.write("droid.ad", ["# why", "context platform=android", "open a"])
+    tree.write("hint.ad", ["# why", "open a --platform ios"])
+
+    assert tree.check(stated_platforms=None).problems == ()
+    assert tree.check(stated_platforms=("android", "ios")).problems == ()
+    one = tree.check(stated_platforms=("ios",), grid_platforms=("ios",))
+    assert reasons(one) == [("platform_not_in_grid", "droid.ad:2")]
+    assert one.problems[0].details == {"platform": "android", "stated": ["ios"]}
+    assert _platforms(one.plans) == [("any.ad", "ios"), ("hint.ad", "ios")]
+    none = tree.check(stated_platforms=(), grid_platforms=())
+    assert reasons(none) == [
+        ("platform_not_in_grid", "any.ad:1"),
+        ("platform_not_in_grid", "droid.ad:2"),
+        ("platform_not_in_grid", "hint.ad:2"),
+    ]
+    assert none.problems[0].details == {"platform": None, "stated": []}
+    forced = tree.check("droid.ad", platform="ios", stated_platforms=("android",))
+    assert reasons(forced) == [("platform_not_in_grid", "droid.ad:1")]
+
+
+def test_a_flow_without_steps_is_a_problem(tree: AdTree) -> None:
+    tree.write("a.ad", [])
+    tree.write("b.ad", ["# nothing", "context platform=android"])
+    tree.write("c.ad", ["context platform=android", "composition-v1"])
+    tree.write("d.ad", ['press "a'])
+    preflight = tree.check()
+
+    assert reasons(preflight) == [
+        ("flow_empty", "a.ad:1"),
+        ("flow_empty", "b.ad:1"),
+        ("flow_empty", "c.ad:2"),
+        ("parse_error", "d.ad:1"),
+    ]
+    assert preflight.plans == ()
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_of_a_root_of_another_version_only_that_is_said(tree: AdTree, version: int) -> None:
+    body = ["presss ${FREE}", 'include "./gone.ad"', 'press "a']
+    tree.write("main.ad", [f"composition-v{version}", *body])
+
+    assert reasons(tree.check()) == [("fragment_unsupported", "main.ad:1")]
+
+
+def test_an_unknown_word_in_a_fragment_is_named_in_the_problem_of_the_site(tree: AdTree) -> None:
+    tree.fragment("f.ad", "close", "presss id=a")
+    tree.fragment("g.ad", "presss id=a")
+    tree.flow("main.ad", Call("f.ad"), Call("g.ad"))
+    both, alone = tree.check("main.ad").problems
+
+    assert both.reason == alone.reason == "fragment_lifecycle"
+    assert "line 6: there is no command 'presss'; the closest is `press`" in both.message
+    assert alone.message == "g.ad:5: there is no command 'presss'; the closest is `press`"
+    assert alone.details["nearest"] == "press"
+
+
 def test_a_composed_flow_must_state_its_platform(tree: AdTree) -> None:
     tree.fragment("f.ad")
     tree.flow("main.ad", Call("f.ad"), head=["context target=mobile"])

@@ -61,7 +61,7 @@ def test_every_command_is_described_once_under_its_own_word() -> None:
         assert command.word == word
         assert command.help.endswith(".")
         assert command.usage.startswith(word)
-        assert command.check is None or command.supported
+        assert command.judge is None or command.supported
 
 
 def test_words_that_are_often_mistaken_are_no_commands_but_point_to_one() -> None:

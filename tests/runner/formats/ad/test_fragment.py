@@ -106,6 +106,13 @@ def test_a_command_without_the_safe_trait_has_no_place(line: str) -> None:
     assert source.findings == (), "the fault is the including site's, not one of the file"
 
 
+def test_an_unknown_word_is_told_as_such_with_the_nearest_command() -> None:
+    (fault,) = _read(HEAD + GUARD + "presss id=a\n").facts.unsafe
+
+    assert fault.message == "there is no command 'presss'; the closest is `press`"
+    assert fault.details == {"command": "presss", "nearest": "press"}
+
+
 def test_other_mistakes_in_a_fragment_stay_findings_of_the_file() -> None:
     source = _read(HEAD + GUARD + "scroll sideways\nclick label=\n")
 
@@ -132,6 +139,13 @@ def test_other_mistakes_in_a_fragment_stay_findings_of_the_file() -> None:
         _guard("wait Home 10000"),
         _guard("wait label= 10000"),
         _guard("wait 10000"),
+        _guard('wait "visible=true" 500'),
+        _guard("wait role=heading 500"),
+        _guard("wait role=heading visible 500"),
+        _guard("wait appname=Shop 500"),
+        _guard('wait id="" 500', id=None),
+        _guard('wait "id=home || visible=true" 500'),
+        _guard('wait "role=heading || id=home" 500'),
         _guard("wait id=home 10000", id=None, label=None),
         _guard("click id=home"),
         "back\n" + GUARD,
@@ -157,11 +171,11 @@ def test_an_include_cannot_be_the_entry_guard() -> None:
     "guard",
     [
         _guard("wait id=HOME 100"),
-        _guard('wait "id=\\"home\\" || label=Other" 100'),
+        _guard('wait "id=\\"home\\" || role=heading label=Home" 100'),
         _guard("wait id=other 100", id=None),
         _guard("wait label=home 100"),
         _guard("wait role=heading label=Home 100"),
-        _guard("wait role=button 100", role="android.widget.button"),
+        _guard("wait role=button label=Home 100", role="android.widget.button"),
         _guard("wait text=Home visible=true 100"),
         _guard("wait text=anything 100", label=None),
         _guard("wait value=anything label=Home 100"),
@@ -185,6 +199,7 @@ def test_a_guard_whose_selector_can_mean_the_evidence_is_admitted(guard: str) ->
         _guard("wait id=home label=Other 100"),
         _guard("wait role=button label=Home 100"),
         _guard("wait text=Other 100"),
+        _guard('wait "id=\\"home\\" || label=Other" 100'),
         _guard("wait label=Home 100", label=None),
         _guard('wait "id=other || label=Other" 100'),
         _guard(f"wait label={'x' * 9} 100", label="x" * 8),

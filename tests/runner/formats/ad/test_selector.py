@@ -88,7 +88,6 @@ def test_a_selector_is_read_into_its_terms(
         ("visible=maybe", 8),
         ("@e12", 0),
         ("=a", 0),
-        (r'label="\ud800"', 6),
     ],
 )
 def test_a_malformed_selector_is_refused_at_its_mistake(text: str, offset: int) -> None:
@@ -97,6 +96,13 @@ def test_a_malformed_selector_is_refused_at_its_mistake(text: str, offset: int) 
 
     assert caught.value.reason == "selector_invalid"
     assert {"selector": text, "offset": offset} == caught.value.details
+
+
+def test_half_a_character_is_no_text_to_look_for() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_selector(r'label="\ud800"')
+
+    assert "text_unencodable" == caught.value.reason
 
 
 @given(st.text() | st.text(alphabet="id=label\"'|\\ \t@u0d8visible"))
