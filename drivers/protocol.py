@@ -60,7 +60,11 @@ class Device(Protocol):
         ...
 
     async def read_log(self) -> bytes:
-        """Return the recent device log as UTF-8 text, newest last, at most 1 MiB."""
+        """Return the recent device log as UTF-8 text, newest last, at most 1 MiB.
+
+        Without the capability `logs` it is the driver's own exchange with the device, and its
+        first line says so.
+        """
         ...
 
     async def check_health(self) -> HealthReport:

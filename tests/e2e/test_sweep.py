@@ -67,7 +67,7 @@ def test_the_example_sweep_passes_on_both_platforms_and_fails_where_it_is_meant_
     assert 5 == parse_token(failed[0]["attempts"][0]["addressToken"]).local_step
     for plan in failed:
         artifacts = {one["kind"]: one for one in plan["attempts"][0]["artifacts"]}
-        assert {"screenshot", "hierarchy"} <= set(artifacts)
+        assert {"screenshot", "hierarchy", "device_log"} == set(artifacts)
         assert (run / artifacts["screenshot"]["path"]).read_bytes().startswith(b"\x89PNG")
     root = ET.fromstring((run / "junit.xml").read_bytes())
     assert ("22", "2", "0", "0") == tuple(
