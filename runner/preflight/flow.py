@@ -99,6 +99,7 @@ def find_flow_problems(
                 use.line,
                 f"nothing binds the variable {use.name}",
                 {"name": use.name},
+                column=source.places.variable(use.line, use.name) if source.places else 1,
             )
 
 
@@ -245,6 +246,19 @@ def _first_app(script: AdScript, scope: Mapping[str, str]) -> str:
 
 
 def _problem(
-    source: AdSource, reason: str, line: int, message: str, details: dict[str, object]
+    source: AdSource,
+    reason: str,
+    line: int,
+    message: str,
+    details: dict[str, object],
+    *,
+    column: int = 1,
 ) -> Finding:
-    return Finding(reason=reason, path=source.path, line=line, message=message, details=details)
+    return Finding(
+        reason=reason,
+        path=source.path,
+        line=line,
+        column=column,
+        message=message,
+        details=details,
+    )

@@ -6,7 +6,6 @@ default: a new command is refused in fragments until it says otherwise.
 May be imported by: runner.formats.ad, runner.cli, tests. Imports: runner.formats.ad.
 """
 
-from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,7 +15,6 @@ from runner.formats.ad.arguments import Reader
 from runner.formats.ad.lexer import Level
 from runner.formats.ad.options import Option
 from runner.formats.ad.phrase import TargetReader
-from runner.formats.ad.script import Action
 from runner.formats.ad.usage import UsageCheck
 
 EvidenceTiming: TypeAlias = Literal["pre", "post", "dual"]
@@ -46,11 +44,6 @@ class Command(Struct, frozen=True, kw_only=True):
     read: Reader = arguments.read_verbatim
     targets: TargetReader | None = None
     judge: UsageCheck | None = None
-
-    def check(self, action: Action) -> Iterator[str]:
-        """Say what is wrong with the operands of one action."""
-        for misuse in self.judge(action) if self.judge else ():
-            yield misuse.message
 
     @property
     def usage(self) -> str:

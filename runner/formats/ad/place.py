@@ -10,7 +10,7 @@ runner.formats.ad.
 """
 
 from collections.abc import Iterator
-from typing import final
+from typing import Final, final
 
 from runner.errors import InputError
 from runner.formats.ad.commands import readers
@@ -19,6 +19,9 @@ from runner.formats.ad.numbers import SPACES
 from runner.formats.ad.options import Option
 from runner.formats.ad.script import Action
 from runner.formats.ad.variables import find_reference
+
+_LONGEST_LINE: Final = 32_768
+"""Characters of a line that is read again; nobody counts columns in a longer one."""
 
 
 @final
@@ -38,17 +41,15 @@ class Places:
     def operand(self, action: Action, index: int) -> int:
         """Return the column of one of an action's operands."""
         tokens = self._operand_tokens(action)
-        if not tokens:
-            return action.column
         words = action.positionals
+        start = 0
         # Words that were joined into one operand, or left out, move all operands behind them.
         for word in words[:index]:
-            used = list(_align(word, tokens))
-            tokens = tokens[used[-1][2] + 1 :] if used else tokens[1:]
-        if index >= len(words):
-            return tokens[0].column if tokens else action.column
-        found = next(_align(words[index], tokens), None)
-        return found[1].column if found else action.column
+            start = max((at for _, _, at in _align(word, tokens, start)), default=start) + 1
+        found = next(_align(words[index], tokens, start), None) if index < len(words) else None
+        if found is not None:
+            return found[1].column
+        return tokens[start].column if start < len(tokens) else action.column
 
     def option(self, action: Action, key: str) -> int:
         """Return the column of the value of the last option that is kept under `key`."""
@@ -105,8 +106,11 @@ class Places:
         return self._lines[line - 1] if 0 < line <= len(self._lines) else ""
 
     def _tokens(self, line: int) -> list[Token]:
+        text = self._line(line)
+        if len(text) > _LONGEST_LINE:
+            return []
         try:
-            return place_tokens(self._line(line), level=self._level)
+            return place_tokens(text, level=self._level)
         except InputError:
             return []  # The reader has reported what is wrong with the line.
 
@@ -141,20 +145,20 @@ class Places:
                 yield option, token, following
 
 
-def _align(text: str, tokens: list[Token]) -> Iterator[tuple[int, Token, int]]:
+def _align(text: str, tokens: list[Token], first: int = 0) -> Iterator[tuple[int, Token, int]]:
     """Yield the tokens that `text` was made of: where each begins in it, itself, its position.
 
-    The text is tokens joined by spaces, some of which (a predicate, the tail of a ref) may be
-    missing.
+    The text is tokens joined by spaces, from the `first` on, some of which (a predicate, the tail
+    of a ref) may be missing.
     """
     at = 0
-    for position, token in enumerate(tokens):
+    for position in range(first, len(tokens)):
+        token = tokens[position]
         for word in (token.text, token.text.strip(SPACES), token.text.partition("~")[0]):
-            if text.startswith(word, at) and (
-                at + len(word) == len(text) or text[at + len(word)] in SPACES
-            ):
+            end = at + len(word)
+            if text.startswith(word, at) and (end == len(text) or text[end] in SPACES):
                 yield at, token, position
-                at += len(word)
+                at = end
                 break
         if at == len(text):
             return

@@ -18,6 +18,7 @@ from runner.formats.ad import digest as ad_digest, fragment
 from runner.formats.ad.check import check_actions
 from runner.formats.ad.fragment import ScriptKind
 from runner.formats.ad.parser import ReadScript, read_script
+from runner.formats.ad.place import Places
 from runner.formats.ad.script import Action, AdNode, AdScript, Include
 from runner.formats.ad.variables import script_names
 from runner.model.finding import Finding
@@ -36,6 +37,7 @@ class AdSource(Struct, frozen=True, kw_only=True):
     Where a later version's guard stands, nothing is said about the body, whose grammar is not
     known. `platform_line` is the line that states the platform, 0 without any. Of an oversized
     file only the kind, the guards and the header of its beginning are there (`is_cut`).
+    `places` finds the columns of what is found later.
     """
 
     path: str
@@ -46,6 +48,7 @@ class AdSource(Struct, frozen=True, kw_only=True):
     guard_fault: LocalFault | None = None
     platform_line: int = 0
     is_cut: bool = False
+    places: Places | None = None
 
     @property
     def is_readable(self) -> bool:
@@ -59,18 +62,19 @@ def read_source(source: Source, *, level: AdLevel = "main") -> AdSource:
     if source.is_oversized:
         return _read_head(source, level)
     read = read_script(source.data, path=source.path, level=level)
+    places = Places(source.data, level=level)
     kind = fragment.kind_of_script(read.script)
     guards = read.script.guards
     findings: tuple[Finding, ...]
     if kind == "fragment":
-        checked = check_actions(read.script, path=source.path)
+        checked = check_actions(read.script, path=source.path, places=places)
         facts = _fragment_facts(source.path, read)
         findings = _not_composed(checked, facts)
     elif guards and guards[0].version != fragment.GUARD_VERSION:
         facts = SourceFacts(unsupported=fragment.find_unsupported(read.script, ()))
         findings = ()
     else:
-        checked = check_actions(read.script, path=source.path)
+        checked = check_actions(read.script, path=source.path, places=places)
         facts = _root_facts(source.path, read, kind)
         findings = (*read.findings, *checked, *_find_empty(source.path, read))
     return AdSource(
@@ -81,6 +85,7 @@ def read_source(source: Source, *, level: AdLevel = "main") -> AdSource:
         facts=facts,
         guard_fault=fragment.find_guard_fault(read.script),
         platform_line=ad_digest.find_platform_hint(read.script)[1] or read.platform_line,
+        places=places,
     )
 
 

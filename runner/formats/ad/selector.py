@@ -37,10 +37,12 @@ BOOL_KEYS: Final = frozenset(
 UNKNOWN: Final = "\ufdd0"
 """Stands for each character of a text that is not known yet; no text for people holds it."""
 
+MAX_SELECTOR: Final = 16_384
+"""Characters of a selector, of which real ones have a few hundred."""
+
 _KEYS: Final = TEXT_KEYS | BOOL_KEYS
-_FIRST_WORD: Final = re.compile(rf"[{SPACES}]*+([^{SPACES}]++)")
 _SPACE_RUN: Final = re.compile(f"[{SPACES}]+")
-_KEY_LIKE: Final = re.compile(r"([A-Za-z]+)[~*^$!|]?=")
+_KEY_LIKE: Final = re.compile(rf"(?ai:{'|'.join(sorted(_KEYS))})[~*^$!|]?=")
 _SHAPE: Final = re.compile(rf"[{SPACES}]*[A-Za-z][A-Za-z0-9_-]*[~*^$!|]?=[^{SPACES}]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 # Outside quotes a backslash protects a quote, inside them any character. A quote without its end
@@ -50,6 +52,8 @@ _WORD: Final = re.compile(
     r"|\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')++",
     re.DOTALL,
 )
+_ONE_SPACE: Final = frozenset(("", *SPACES))
+_QUOTES: Final = frozenset("\"'")
 _QUOTING: Final = re.compile(r"\\.|[\"']", re.DOTALL)
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PLAIN_ESCAPES: Final = {
@@ -96,11 +100,6 @@ class Selector(Struct, frozen=True):
     source: str
 
 
-class _Token(Struct, frozen=True):
-    text: str
-    offset: int
-
-
 def collapse(text: str) -> str:
     """Return `text` trimmed, with every run of whitespace as one space."""
     # Of all whitespace only the space is printable, so most texts are seen to be collapsed.
@@ -129,15 +128,16 @@ def check_selector(text: str, masked: str) -> None:
 
 
 def _read(text: str, masked: str) -> tuple[Alternative, ...]:
+    if len(text) > MAX_SELECTOR:
+        _refuse(text, 0, f"it has more than {MAX_SELECTOR} characters")
     if not masked.strip(SPACES):
         _refuse(text, 0, "it is empty")
     alternatives: list[Alternative] = []
     terms: list[Term] = []
     offset = 0
-    for token in _split_tokens(text, masked):
-        offset = token.offset
-        if token.text != "||":
-            terms.append(_read_term(text, token))
+    for word, offset in _split_tokens(text, masked):
+        if word != "||":
+            terms.append(_read_term(text, word, offset))
             continue
         if not terms:
             _refuse(text, offset, "nothing stands before ||")
@@ -165,15 +165,12 @@ def looks_like_selector(text: str) -> bool:
     It is when its first word is a known key with a value, also one with a foreign operator such
     as `label~=`, or when it consists of nothing but terms. `Selected items` is a text.
     """
-    first = _FIRST_WORD.match(text)
-    if first is None:
-        return False
-    if _has_known_key(first[1]):
+    text = text.strip(SPACES)
+    if _KEY_LIKE.match(text):
         return True
-    return all(
-        word == "||" or word.lower() in BOOL_KEYS or _has_known_key(word)
+    return text != "" and all(
+        word == "||" or word.lower() in BOOL_KEYS or _KEY_LIKE.match(word)
         for word in _SPACE_RUN.split(text)
-        if word
     )
 
 
@@ -189,11 +186,15 @@ def split_operand(tokens: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     stand beside a `||`, or stand inside a quote that is still open.
     """
     quote = _quote_after(tokens[0], "")
+    size = len(tokens[0])
     end = 1
-    while end < len(tokens) and (
-        quote or tokens[end] == "||" or tokens[end - 1] == "||" or looks_like_selector(tokens[end])
-    ):
-        quote = _quote_after(tokens[end], quote)
+    while end < len(tokens) and size <= MAX_SELECTOR:  # One that is too long is refused anyway.
+        word = tokens[end]
+        if not (quote or word == "||" or tokens[end - 1] == "||" or looks_like_selector(word)):
+            break
+        if '"' in word or "'" in word:
+            quote = _quote_after(word, quote)
+        size += len(word) + 1
         end += 1
     return " ".join(tokens[:end]), tokens[end:]
 
@@ -207,21 +208,18 @@ def _quote_after(token: str, quote: str) -> str:
     return quote
 
 
-def _has_known_key(word: str) -> bool:
-    found = _KEY_LIKE.match(word)
-    return found is not None and found[1].lower() in _KEYS
-
-
-def _split_tokens(text: str, masked: str) -> Iterator[_Token]:
-    """Yield words and `||` outside quotes; a quote anywhere in a word protects spaces."""
+def _split_tokens(text: str, masked: str) -> Iterator[tuple[str, int]]:
+    """Yield words and `||`, each with its offset; a quote anywhere in a word protects spaces."""
     end = 0
     for found in _WORD.finditer(masked):
-        if found.start() > end:
-            _refuse_quote(text, masked, end, found.start())
-        end = found.end()
-        if found[0] != "||" and masked[end : end + 1] in {'"', "'"}:
+        start, last = found.span()
+        if start > end + 1 or masked[end:start] not in _ONE_SPACE:
+            _refuse_quote(text, masked, end, start)
+        end = last
+        word = found[0]
+        if word != "||" and masked[end : end + 1] in _QUOTES:
             _refuse_quote(text, masked, end, end + 1)
-        yield _Token(found[0], found.start())
+        yield word, start
     _refuse_quote(text, masked, end, len(masked))
 
 
@@ -233,26 +231,27 @@ def _refuse_quote(text: str, masked: str, start: int, end: int) -> None:
         _refuse(text, start + at, f"the quote {gap[at]} is not closed")
 
 
-def _read_term(text: str, token: _Token) -> Term:
-    raw_key, equals, raw_value = token.text.partition("=")
+def _read_term(text: str, word: str, offset: int) -> Term:
+    raw_key, equals, raw_value = word.partition("=")
     key = raw_key.lower()
-    shown = text[token.offset : token.offset + len(raw_key)]
+    if key in TEXT_KEYS and raw_value:
+        value = _unquote(text, raw_value, offset + len(raw_key) + 1)
+        return TextTerm(cast("TextKey", key), value, fold(value))
+    shown = text[offset : offset + len(raw_key)][:80]
     if not equals:
         if key in BOOL_KEYS:
             return BoolTerm(cast("BoolKey", key), expected=True)
         if UNKNOWN in key:
             return BoolTerm("visible", expected=True)
-        _refuse(text, token.offset, f"{shown[:80]!r} is no term; write key=value")
-    value_offset = token.offset + len(raw_key) + 1
+        _refuse(text, offset, f"{shown!r} is no term; write key=value")
     if key not in _KEYS and UNKNOWN not in key:
         known = ", ".join(sorted(_KEYS))
-        _refuse(text, token.offset, f"{shown[:80]!r} is no key; the keys are {known}")
+        _refuse(text, offset, f"{shown!r} is no key; the keys are {known}")
+    value_offset = offset + len(raw_key) + 1
     if not raw_value:
-        _refuse(text, value_offset, f"{shown[:80]} has no value")
+        _refuse(text, value_offset, f"{shown} has no value")
     value = _unquote(text, raw_value, value_offset)
-    if key not in BOOL_KEYS:
-        return TextTerm(cast("TextKey", key), value, fold(value))
-    if value.lower() not in {"true", "false"} and UNKNOWN not in value:
+    if value.lower() not in {"true", "false"} and UNKNOWN not in word:
         _refuse(text, value_offset, f"{shown} takes true or false, not {value[:80]!r}")
     return BoolTerm(cast("BoolKey", key), expected=value.lower() == "true")
 

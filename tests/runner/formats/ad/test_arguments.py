@@ -205,7 +205,12 @@ def test_these_lines_are_parse_errors(line: str) -> None:
     [
         ("swipe 10 20 30 50 400", "gesture pan 10 20 20 30 400"),
         ("swipe ${A} 2 3 4 400", "`swipe ${A} 2 3 4`"),
-        ("swipe 1 2 3 4 ${MS}", "`swipe 1 2 3 4`"),
+        ("swipe 1 2 3 4 ${MS}", "`gesture pan 1 2 2 2 ${MS}`"),
+        ("swipe ${A} ${B} 3 4 ${MS:-5}", "`swipe ${A} ${B} 3 4`"),
+        ('swipe 1 2 3 4 "${MS}"', "`swipe 1 2 3 4`"),
+        ("swipe 1 2 3 4 x${MS}", "`swipe 1 2 3 4`"),
+        ("swipe 1 2 3 4 400 ${MS}", "`swipe 1 2 3 4`"),
+        ("swipe 1 2 3 4 Infinity", "`swipe 1 2 3 4`"),
         ("gesture fling up 1 2 3 100", "`gesture fling up 1 2 3`"),
         ("gesture swipe left 100", "`gesture swipe left`"),
         ("gesture rotate 90 1 2 5", "`gesture rotate 90 1 2`"),

@@ -3,12 +3,15 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from runner.formats.ad import request
+from runner.formats.ad import request, touch
 from runner.formats.ad.check import check_actions
 from runner.formats.ad.commands import COMMANDS
+from runner.formats.ad.machine import play
 from runner.formats.ad.parser import read_script
 from runner.formats.ad.script import Action
+from runner.machine.playbook import Frame, play_screens
 from runner.model.finding import Finding
+from tests.runner.formats.ad.screens import EMPTY, program
 
 
 def check(text: str) -> tuple[Finding, ...]:
@@ -195,6 +198,144 @@ def test_all_findings_come_in_the_order_of_lines() -> None:
     ]
 
 
+BLANK_POINTS = ['press " " 7', 'longpress " " 7', 'press 7 " "', 'fill " " 7 x', 'swipe " " 1 2 3']
+
+
+@pytest.mark.parametrize("line", [*BLANK_POINTS, 'longpress " " 7 500', 'click "\ufeff" " "'])
+def test_a_quoted_blank_is_the_number_zero(line: str) -> None:
+    played = play_screens(play(program(f"{line}\n"), scope={}), [Frame(screen=EMPTY)])
+
+    assert check(line) == ()
+    assert len(played.actions) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("wait Infinity", "wait 1e999", "wait 86400001", "wait id=a Infinity", "wait a 1e999"),
+        *(
+            "wait stable Infinity",
+            "wait stable 5 1e300",
+            "wait absent id=a 1e300",
+            "wait -Infinity",
+        ),
+        *("press id=a --count 1e308", "press id=a --count 201", "click id=a --interval-ms 10001"),
+        *("press id=a --hold-ms 60001", "press id=a --jitter-px 1001", "type a --delay-ms 1e300"),
+        *("fill id=a x --delay-ms 10001", "press id=a --double-tap --hold-ms 5"),
+        *("scroll up 1e300", "scroll up 1e-9", "scroll up Infinity", "longpress id=a Infinity"),
+        *("alert wait Infinity", "longpress 1 2 1e300"),
+    ],
+)
+def test_numbers_have_bounds_and_the_interpreter_has_the_same(line: str) -> None:
+    (finding,) = check(line)
+    played = play_screens(play(program(f"{line}\n"), scope={}), [Frame(screen=EMPTY)])
+
+    assert finding.reason == "arguments_invalid"
+    assert played.outcome.failure is not None
+    assert played.outcome.failure.reason == "arguments_invalid"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("wait 86400000", "press id=a --count 200 --interval-ms 10000", "type a --delay-ms 10000"),
+        *("press id=a --hold-ms 60000 --jitter-px 1000", "wait stable 0 86400000", "wait 0"),
+    ],
+)
+def test_the_bounds_themselves_are_fine(line: str) -> None:
+    assert check(line) == ()
+
+
+def test_the_check_and_the_interpreter_share_their_bounds() -> None:
+    for name in ("COUNT_LIMIT", "PAUSE_LIMIT_MS", "HOLD_LIMIT_MS"):
+        assert getattr(request, name) == getattr(touch, name)
+
+
+@pytest.mark.parametrize(
+    "line", ["wait foo=bar", "wait resource-id=a 5", "wait a~=b", "wait x=y z"]
+)
+def test_a_wait_for_what_looks_like_a_selector_names_the_way_to_wait_for_a_text(line: str) -> None:
+    (finding,) = check(line)
+
+    assert finding.reason == "selector_invalid"
+    assert "`wait text ...`" in finding.hint
+
+
+@pytest.mark.parametrize(
+    "line", ['wait "Total = 5"', "wait 2+2=4", "wait Sum x=y", "wait text a=b"]
+)
+def test_other_texts_stay_texts(line: str) -> None:
+    assert check(line) == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["is @e1 visible", "is text @e1 Hi", "is visible @e1 label", "scroll down --until @e1"],
+)
+def test_a_ref_is_a_ref_whatever_names_it(line: str) -> None:
+    assert [finding.reason for finding in check(line)] == ["ref_without_session"]
+
+
+@pytest.mark.parametrize(
+    ("line", "quoted"),
+    [
+        ("press id=a --count ${N}", "'id=a --count ${N}'"),
+        ("press nope=${N}", "'nope=${N}' is wrong at character 1: 'nope' is no key"),
+        ("press id=${A:-a\\}b} ||", "'id=${A:-a\\\\}b} ||' is wrong at character 15"),
+        ("press ${A} Buy", "'${A} Buy' is wrong at character 6: 'Buy' is no term"),
+    ],
+)
+def test_what_is_quoted_is_what_was_written(line: str, quoted: str) -> None:
+    (finding,) = check(line)
+
+    assert quoted in finding.message
+
+
+HALF = '"\\ud800"'
+# `snapshot` has no operands; what `get` and others have behind theirs is a display label.
+POSITIONS = [
+    *((word, at) for word in COMMANDS if word not in {"snapshot", "swipe"} for at in (0, 1)),
+    *(("swipe", at) for at in range(4)),
+    *((word, at) for word in ("frobnicate", HALF) for at in (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("word", "at"), POSITIONS)
+@pytest.mark.parametrize("other", ["id=a", "text", "visible", "@e1"])
+def test_half_a_character_in_an_operand_is_all_that_is_said(word: str, at: int, other: str) -> None:
+    words = [other] * (4 if word == "swipe" else 2)
+    words[at] = HALF
+    (finding,) = check(f"back\n{word} {' '.join(words)}\nback")
+
+    assert (finding.reason, finding.line) == ("text_unencodable", 2)
+    assert "\\ud800" in finding.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("open A --launch-url {}", "open A --metro-host {}", "scroll down --until {}"),
+        *("snapshot --scope {}", "wait id=a --scope {}", "press id=a --count {}", "fill id=a x {}"),
+        *("type a b {}", "wait absent id=a {}", "is text id=a {}", "gesture drag {} id=a"),
+        *("include {}", "env A={}", 'press "label=\\"\\\\ud800\\""', "screenshot --crop-on {}"),
+        *("longpress id=a {} 5", "is {} id=a", "runtime --metro-host {}", "press @e1 {}"),
+    ],
+)
+def test_half_a_character_is_found_in_every_other_place(line: str) -> None:
+    (finding,) = check(line.format(HALF))
+
+    assert (finding.reason, finding.line) == ("text_unencodable", 1)
+    (finding.message + finding.hint).encode()
+    assert "\\ud800" in finding.message
+
+
+@pytest.mark.parametrize("line", ["swipe {} 2 3 4 5", "fragment-v1 {}", "swipe {} {} {} {} {}"])
+def test_no_message_of_the_reader_holds_half_a_character(line: str) -> None:
+    (finding,) = read_script(line.replace("{}", HALF).encode(), path="a").findings
+
+    (finding.message + finding.hint).encode()
+
+
 @pytest.mark.slow
 @given(
     st.sampled_from(["press", "longpress", "fill", "wait", "is"]),
@@ -203,6 +344,7 @@ def test_all_findings_come_in_the_order_of_lines() -> None:
             [
                 *("id=a", "label=b", "5", "-1", '""', "text", "visible", "||", "down", "Hello"),
                 *("absent", "stable", "enabled=maybe", "id=", "1e300", "Infinity", '"a b"', "0"),
+                *('" "', "a=b", "label~=x", "\u0085", "\ufeff"),
             ]
         ),
         max_size=5,
@@ -251,5 +393,6 @@ WORDS = st.sampled_from(
 @given(st.sampled_from(sorted(COMMANDS)), st.lists(WORDS, max_size=6))
 def test_no_script_raises(word: str, words: list[str]) -> None:
     for finding in check(" ".join((word, *words))):
+        (finding.message + finding.hint).encode()
         assert finding.message
         assert finding.hint

@@ -1,5 +1,7 @@
 """What the operands of `wait` and `is` mean."""
 
+from math import inf
+
 import pytest
 from hypothesis import given, strategies as st
 
@@ -24,6 +26,15 @@ from runner.formats.ad.phrase import Question, Wait, read_question, read_wait
         (("visible",), Wait(kind="selector", subject="visible")),
         (("Welcome", "back"), Wait(kind="text", subject="Welcome back")),
         (("label~=x",), Wait(kind="selector", subject="label~=x")),
+        (("foo=bar",), Wait(kind="selector", subject="foo=bar")),
+        (("test-id=a", "b", "5"), Wait(kind="selector", subject="test-id=a b", ms=5)),
+        (("Total = 5",), Wait(kind="text", subject="Total = 5")),
+        (("2+2=4",), Wait(kind="text", subject="2+2=4")),
+        (("Infinity",), Wait(kind="sleep", ms=inf)),
+        (("1e999",), Wait(kind="sleep", ms=inf)),
+        ((" ",), Wait(kind="sleep", ms=0)),
+        (("id=a", "-Infinity"), Wait(kind="selector", subject="id=a", ms=-inf)),
+        (("\u0085",), Wait(kind="text", subject="\u0085")),
     ],
 )
 def test_the_forms_of_wait(words: tuple[str, ...], expected: Wait | None) -> None:

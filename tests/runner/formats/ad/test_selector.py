@@ -2,13 +2,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from runner.errors import InputError
+from runner.formats.ad.numbers import SPACES
 from runner.formats.ad.selector import (
     BOOL_KEYS,
+    MAX_SELECTOR,
     TEXT_KEYS,
     Alternative,
     BoolTerm,
     Selector,
     TextTerm,
+    check_selector,
     collapse,
     fold,
     looks_like_selector,
@@ -16,6 +19,7 @@ from runner.formats.ad.selector import (
     render_selector,
     split_operand,
 )
+from runner.formats.ad.variables import mask_references
 
 
 def outcome(text: str) -> Selector | InputError:
@@ -114,6 +118,73 @@ def test_reading_raises_nothing_but_input_errors(text: str) -> None:
     else:
         assert result.reason == "selector_invalid"
         assert 0 <= result.details["offset"] <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("id=${A} nope=${B}", 8),
+        ("${A} Buy", 5),
+        ("id=${A:-x y} || ", 13),
+        ('id=${A} label="x', 14),
+        ("enabled=${A} visible=maybe", 21),
+        ("nope=${A}", 0),
+    ],
+)
+def test_an_open_selector_is_refused_at_its_mistake_as_authored(text: str, offset: int) -> None:
+    with pytest.raises(InputError) as caught:
+        check_selector(text, mask_references(text))
+
+    assert {"selector": text, "offset": offset} == caught.value.details
+    assert repr(text) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["${A}", "${A}${B}", "${KEY}=a", "enabled=${A}", "enabled=t${A}", 'id="${A} b" || x${B}'],
+)
+def test_what_a_variable_may_make_right_is_not_refused(text: str) -> None:
+    check_selector(text, mask_references(text))
+
+
+def test_a_selector_has_a_longest_length() -> None:
+    parse_selector("id=" + "a" * (MAX_SELECTOR - 3))
+
+    with pytest.raises(InputError, match="more than"):
+        parse_selector("id=" + "a" * (MAX_SELECTOR - 2))
+
+
+PIECES = ["id=", "label=", "a", '"', "'", "\\", "|", "||", " ", "\u00a0", "visible", "true"]
+
+
+def count_words(text: str) -> int | None:
+    """Count the words one character after the other; None where a quote stays open."""
+    count, position, run = 0, 0, 0
+    in_word, quote = False, ""
+    while position < len(text):
+        char = text[position]
+        is_escaped, run = run % 2 == 1, run + 1 if char == "\\" else 0
+        if not quote and (char in SPACES or text.startswith("||", position)):
+            in_word = False
+            position += 2 if char == "|" else 1
+            continue
+        count += not in_word
+        in_word = True
+        if char in "\"'" and not is_escaped and quote in {"", char}:
+            quote = "" if quote else char
+        position += 1
+    return None if quote else count
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+def test_the_scanner_agrees_with_a_reading_by_characters(text: str) -> None:
+    result = outcome(text)
+    count = count_words(text)
+
+    if isinstance(result, Selector):
+        assert count == sum(len(part.terms) for part in result.alternatives)
+    elif "is not closed" in result.message:
+        assert count is None
 
 
 values = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

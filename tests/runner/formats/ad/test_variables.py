@@ -6,10 +6,11 @@ from hypothesis import given, strategies as st
 from runner.errors import InputError
 from runner.formats.ad.parser import read_script
 from runner.formats.ad.script import Action
-from runner.formats.ad.selector import parse_selector
+from runner.formats.ad.selector import UNKNOWN, parse_selector
 from runner.formats.ad.variables import (
     expand,
     expand_action,
+    mask_references,
     neutralize,
     parse_assignment,
     required_names,
@@ -120,6 +121,27 @@ def test_bad_assignments_are_refused(text: str) -> None:
         parse_assignment(text)
 
     assert caught.value.reason == "variable_invalid"
+
+
+def test_a_value_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        parse_assignment("A=\udcff")
+
+    assert caught.value.reason == "variable_invalid"
+    (caught.value.message + caught.value.details["assignment"]).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("id=${A} b", "id=???? b"),
+        ("${A:-x y}", "?????????"),
+        ("\\${A} $ ${1}", "\\${A} $ ${1}"),
+        ("", ""),
+    ],
+)
+def test_a_mask_hides_references_and_keeps_places(text: str, known: str) -> None:
+    assert mask_references(text).replace(UNKNOWN, "?") == known
 
 
 def test_the_shell_binds_prefixed_names_and_skips_unusable_ones() -> None:
