@@ -166,7 +166,10 @@ def _read(path: Path) -> Lease | None:
         data = path.read_bytes()
     except FileNotFoundError:
         return None
-    return msgspec.json.decode(data, type=Lease)
+    try:
+        return msgspec.json.decode(data, type=Lease)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None  # A full disk or a crash cut it: nobody can be holding by it.
 
 
 def _write(path: Path, data: bytes, *, is_there: bool) -> None:

@@ -3,7 +3,7 @@
 May be imported by: runner.cli. Imports: runner.record, runner.report, runner.model, runner.clock.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -137,13 +137,12 @@ class OpenRecorder:
 
 @asynccontextmanager
 async def open_recorder(
-    folder: Path, *, secrets: Mapping[str, str], listeners: Sequence[Listener]
+    folder: Path, *, redactor: Redactor, listeners: Sequence[Listener]
 ) -> AsyncIterator[OpenRecorder]:
     """Open the record of a new run in `folder`. Reasons: those of `open_journal`."""
     clock = SystemClock()
     stamp = render_utc(clock.wall_ms()).replace(":", "").replace("-", "").replace(".", "")
     run_id = RunId(f"{stamp}-{new_token()}")
-    redactor = Redactor(secrets)
     unstored = _Unstored()
     async with open_journal(
         folder, run_id=run_id, redactor=redactor, listeners=[*listeners, unstored]

@@ -35,6 +35,7 @@ from runner.model.verdict import Verdict
 from runner.preflight.render import problem_json
 from runner.preflight.settings import Preflight
 from runner.preflight.sweep import check_sweep
+from runner.record.redaction import Redactor
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
 from runner.report.summary import RunSummary
@@ -100,17 +101,28 @@ def _refuse(request: RunRequest, preflight: Preflight, status: int) -> int:
 
 
 async def run_checked(request: RunRequest, preflight: Preflight, inventory: Inventory) -> Finished:
-    """Run the clean plans of `preflight` on the devices of `inventory`, and report."""
-    folder = create_run_folder(request.out, preflight.sources)
-    plans = [_limited(plan, request, inventory) for plan in preflight.plans]
-    secrets = {name: plan.variables.get(name, "") for plan in plans for name in plan.secrets}
+    """Run the clean plans of `preflight` on the devices of `inventory`, and report.
+
+    Signals are heard until the last report is written.
+    """
     controls = SweepControls()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(_listen_for_signals, controls)
+        finished = await _run_and_report(request, preflight, inventory, controls)
+        nursery.cancel_scope.cancel()
+    return finished
+
+
+async def _run_and_report(
+    request: RunRequest, preflight: Preflight, inventory: Inventory, controls: SweepControls
+) -> Finished:
+    plans = [_limited(plan, request, inventory) for plan in preflight.plans]
+    redactor = Redactor(
+        {(name, plan.variables.get(name, "")) for plan in plans for name in plan.secrets}
+    )
+    folder = create_run_folder(request.out, preflight.sources, redactor)
     with open_progress(request.loudness) as progress:
-        async with (
-            open_recorder(folder, secrets=secrets, listeners=[progress]) as record,
-            trio.open_nursery() as nursery,
-        ):
-            await nursery.start(_listen_for_signals, controls)
+        async with open_recorder(folder, redactor=redactor, listeners=[progress]) as record:
             status = await _run_and_judge(
                 request,
                 preflight,
@@ -119,7 +131,6 @@ async def run_checked(request: RunRequest, preflight: Preflight, inventory: Inve
                 recorder=record.recorder,
                 controls=controls,
             )
-            nursery.cancel_scope.cancel()
     summary = record.summary()
     stored = record.recorder.failure is None
     unwritten = _write_reports(folder, request, summary)
@@ -287,13 +298,13 @@ def _with_lost_evidence(status: ExitStatus) -> ExitStatus:
 async def _listen_for_signals(
     controls: SweepControls, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Drain at the first interruption, abort at the second."""
-    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    """Drain at the first interruption, abort at the second, or when the terminal is closed."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
         task_status.started()
         count = 0
-        async for _ in signals:
+        async for number in signals:
             count += 1
-            if count == 1:
+            if count == 1 and number != signal.SIGHUP:
                 controls.drain()
                 write_people("draining: running plans finish, no new ones; once more to abort")
             else:

@@ -1,7 +1,7 @@
 """The run directory: made before a run, filled by it, complete and portable after it.
 
     journal.sqlite   the truth
-    sources/         the exact bytes that were checked and run, by their path in the source root
+    sources/         what was checked and run, by path in the source root; secrets are replaced
     artifacts/       evidence, by attempt
     junit.xml        computed from the journal
 
@@ -14,6 +14,7 @@ from typing import Final
 
 from runner.clock import SystemClock, new_token
 from runner.errors import EvidenceError, InputError
+from runner.record.redaction import Redactor
 from runner.record.store import JOURNAL_NAME
 from runner.report.times import render_utc
 
@@ -26,8 +27,8 @@ def default_run_folder() -> Path:
     return DEFAULT_PARENT / f"{time}-{new_token()[:6]}"
 
 
-def create_run_folder(out: Path | None, sources: Mapping[str, bytes]) -> Path:
-    """Make the folder of a new run and write the checked sources into it.
+def create_run_folder(out: Path | None, sources: Mapping[str, bytes], redactor: Redactor) -> Path:
+    """Make the folder of a new run and write the checked sources into it, without secrets.
 
     Reasons: `run_directory_used`, `run_directory_unwritable`.
     """
@@ -43,7 +44,7 @@ def create_run_folder(out: Path | None, sources: Mapping[str, bytes]) -> Path:
         for name, data in sources.items():
             path = folder / "sources" / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            path.write_bytes(redactor.redact_bytes(data))
     except OSError as error:
         raise EvidenceError(
             reason="run_directory_unwritable",

@@ -1,31 +1,36 @@
 """Redaction at the journal boundary: no sink behind it can show a secret.
 
-Values of secret variables are replaced by `<var:NAME>`, longest value first, in every text of an
-event's body and in text artifacts. Structure (tags, addresses, digests of the envelope) is left
+Values of secret variables are replaced by `<var:NAME>`, longest first, in every text of an event's
+body and in text artifacts. Structure (tags, addresses, digests of the envelope) is left
 alone: what people or devices wrote stands only in the fields named below.
 
 May be imported by: runner.record, runner.cli, tests. Imports: runner.model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from runner.model.event import Event, EventBody
+from runner.model.secret import spellings
 
 _FREE_TEXT: Final = frozenset({"message", "text", "detail", "details", "hint", "report"})
 
 
 class Redactor:
-    """Replaces the values of `secrets` (name to value); empty values are skipped."""
+    """Replaces the values of `secrets` (pairs of name and value) in every spelling.
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        longest_first = sorted(secrets.items(), key=lambda item: (-len(item[1]), item[0]))
-        self._texts = tuple((value, f"<var:{name}>") for name, value in longest_first if value)
+    A name may have several values: plans of one run bind it differently. Empty values are skipped.
+    """
+
+    def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
+        forms = {form: name for name, value in secrets for form in spellings(value)}
+        longest_first = sorted(forms.items(), key=lambda item: (-len(item[0]), item))
+        self._texts = tuple((form, f"<var:{name}>") for form, name in longest_first)
         self._bytes = tuple(
-            (value.encode("utf-8", "surrogatepass"), mark.encode()) for value, mark in self._texts
+            (form.encode("utf-8", "surrogatepass"), mark.encode()) for form, mark in self._texts
         )
 
     def redact_text(self, text: str) -> str:

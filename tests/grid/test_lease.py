@@ -145,12 +145,16 @@ async def test_a_store_locked_for_too_long_is_a_typed_error(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"device": 1}', b"\xff\xfe"])
-async def test_a_damaged_lease_file_is_a_typed_error(tmp_path: Path, content: bytes) -> None:
+async def test_a_damaged_lease_file_holds_no_device(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "d.json").write_bytes(content)
-    with pytest.raises(GridError) as caught:
-        await LeaseStore(tmp_path).apply(take(1))
 
-    assert caught.value.reason == "lease_store_failed"
+    lease, done = await LeaseStore(tmp_path).apply(take(1))
+
+    assert done
+    assert lease is not None
+    again, done = await LeaseStore(tmp_path).apply(take(2, "other"))
+    assert not done
+    assert again == lease
 
 
 async def test_a_folder_that_cannot_be_made_is_a_typed_error(tmp_path: Path) -> None:

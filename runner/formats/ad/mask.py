@@ -3,12 +3,14 @@
 Pure. A value is masked before a text is cut, so a cut cannot expose half of it; the longest value
 goes first, so a value that begins another cannot expose the rest of it.
 
-May be imported by: runner.formats.ad, tests. Imports: nothing of ours.
+May be imported by: runner.formats.ad, tests. Imports: runner.model.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
+
+from runner.model.secret import spellings
 
 TEXT_BYTES: Final = 256
 CUT: Final = "…<truncated>"
@@ -17,14 +19,16 @@ Mask: TypeAlias = Callable[[str], str]
 
 
 def build_mask(values: Mapping[str, str]) -> Mask:
-    """Return a function that replaces each value by `<var:NAME>`; empty values hide nothing.
+    """Return a function that replaces each value, however it is quoted, by `<var:NAME>`.
 
-    What cannot be written as UTF-8 is replaced as well, because masked texts travel.
+    Empty values hide nothing. What cannot be written as UTF-8 is replaced as well, because masked
+    texts travel.
     """
     names: dict[str, str] = {}
     for name in sorted(values):
-        names.setdefault(values[name], name)
-    hidden = sorted((value for value in names if value), key=lambda value: (-len(value), value))
+        for form in spellings(values[name]):
+            names.setdefault(form, name)
+    hidden = sorted(names, key=lambda form: (-len(form), form))
     if not hidden:
         return make_encodable
     pattern = re.compile("|".join(map(re.escape, hidden)))

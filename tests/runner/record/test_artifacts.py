@@ -16,7 +16,7 @@ ATTEMPT = AttemptId("flows/login.ad@android#1")
 
 
 def test_an_artifact_is_named_by_attempt_and_address_and_hashed(tmp_path: Path) -> None:
-    stored = ArtifactStore(tmp_path, Redactor({})).store(
+    stored = ArtifactStore(tmp_path, Redactor([])).store(
         kind="screenshot",
         name="failure",
         suffix=".png",
@@ -32,7 +32,7 @@ def test_an_artifact_is_named_by_attempt_and_address_and_hashed(tmp_path: Path) 
 
 
 def test_text_artifacts_are_redacted_before_they_are_hashed(tmp_path: Path) -> None:
-    store = ArtifactStore(tmp_path, Redactor({"PASSWORD": "geheim-ß"}))
+    store = ArtifactStore(tmp_path, Redactor([("PASSWORD", "geheim-ß")]))
 
     stored = store.store(
         kind="device_log",
@@ -52,7 +52,7 @@ def test_a_folder_that_cannot_be_written_is_a_typed_error(tmp_path: Path) -> Non
     (tmp_path / "artifacts").write_text("a file stands in the way")
 
     with pytest.raises(EvidenceError) as caught:
-        ArtifactStore(tmp_path, Redactor({})).store(
+        ArtifactStore(tmp_path, Redactor([])).store(
             kind="other", name="x", suffix="", attempt_id=ATTEMPT, address=None, data=b""
         )
 

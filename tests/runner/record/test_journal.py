@@ -34,7 +34,7 @@ def _events(folder: Path) -> list[Event]:
 
 async def test_what_was_taken_is_read_back_in_order(tmp_path: Path) -> None:
     taken = [event(n, plan="p", address=step_address(n)) for n in range(1, 200)]
-    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor({})) as journal:
+    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor([])) as journal:
         for one in taken:
             journal.take(one)
 
@@ -42,7 +42,7 @@ async def test_what_was_taken_is_read_back_in_order(tmp_path: Path) -> None:
 
 
 async def test_the_journal_is_read_while_it_grows(tmp_path: Path) -> None:
-    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor({})) as journal:
+    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor([])) as journal:
         journal.take(event(1))
         await journal.wait_durable()
         first = list(read_rows(tmp_path))
@@ -65,7 +65,7 @@ async def test_listeners_see_only_what_is_stored(tmp_path: Path) -> None:
         seen.extend((one.sequence, stored and one.sequence in on_disk) for one in events)
 
     async with open_journal(
-        tmp_path, run_id=RUN, redactor=Redactor({}), listeners=[listen]
+        tmp_path, run_id=RUN, redactor=Redactor([]), listeners=[listen]
     ) as journal:
         for n in (1, 2, 3):
             journal.take(event(n))
@@ -74,7 +74,7 @@ async def test_listeners_see_only_what_is_stored(tmp_path: Path) -> None:
 
 
 async def test_an_event_that_is_delivered_twice_is_stored_once(tmp_path: Path) -> None:
-    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor({})) as journal:
+    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor([])) as journal:
         journal.take(event(1))
         journal.take(event(1))
         await journal.wait_durable()
@@ -90,7 +90,7 @@ async def test_a_failing_disk_is_a_loud_state_and_later_events_are_marked(tmp_pa
         seen.extend((one.sequence, stored) for one in events)
 
     async with open_journal(
-        tmp_path, run_id=RUN, redactor=Redactor({}), listeners=[listen]
+        tmp_path, run_id=RUN, redactor=Redactor([]), listeners=[listen]
     ) as journal:
         journal.take(event(1))
         await journal.wait_durable()
@@ -109,7 +109,7 @@ async def test_a_failing_disk_is_a_loud_state_and_later_events_are_marked(tmp_pa
 
 async def test_the_queue_is_bounded(tmp_path: Path, autojump_clock: object) -> None:
     del autojump_clock
-    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor({})) as journal:
+    async with open_journal(tmp_path, run_id=RUN, redactor=Redactor([])) as journal:
         for n in range(journal_module.QUEUE_LIMIT + 1):
             journal.take(event(n + 1))
 
@@ -205,7 +205,7 @@ from runner.record.redaction import Redactor
 from tests.support.events import RUN, event
 
 async def main():
-    async with open_journal(Path(sys.argv[1]), run_id=RUN, redactor=Redactor({})) as journal:
+    async with open_journal(Path(sys.argv[1]), run_id=RUN, redactor=Redactor([])) as journal:
         for n in range(1, 1_000_000):
             journal.take(event(n))
             await journal.wait_durable()
@@ -272,7 +272,7 @@ async def test_secrets_never_reach_the_file(tmp_path: Path) -> None:
     async with open_journal(
         tmp_path,
         run_id=RUN,
-        redactor=Redactor({"PASSWORD": secret, "EMPTY": ""}),
+        redactor=Redactor([("PASSWORD", secret), ("EMPTY", "")]),
         listeners=[listen],
     ) as journal:
         journal.take(event(1, body))
@@ -293,7 +293,7 @@ async def test_a_secret_that_equals_a_word_of_the_format_changes_only_texts(tmp_
     body = VerdictReached(verdict="passed", reason="passed", attempts=1)
     log = Logged(level="info", message="all passed, passed twice")
     async with open_journal(
-        tmp_path, run_id=RUN, redactor=Redactor({"A": "passed", "B": "passed twice"})
+        tmp_path, run_id=RUN, redactor=Redactor([("A", "passed"), ("B", "passed twice")])
     ) as journal:
         journal.take(event(1, body))
         journal.take(event(2, log))
@@ -305,7 +305,7 @@ async def test_a_secret_that_equals_a_word_of_the_format_changes_only_texts(tmp_
 
 async def test_a_cancelled_run_still_stores_what_was_taken(tmp_path: Path) -> None:
     with trio.CancelScope() as scope:
-        async with open_journal(tmp_path, run_id=RUN, redactor=Redactor({})) as journal:
+        async with open_journal(tmp_path, run_id=RUN, redactor=Redactor([])) as journal:
             journal.take(event(1))
             scope.cancel()
             await trio.lowlevel.checkpoint()
