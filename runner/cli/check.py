@@ -4,6 +4,7 @@ May be imported by: runner.cli. Imports: runner.preflight, runner.cli, grid.inve
 """
 
 from runner.cli.output import render_finding, write_json, write_people
+from runner.cli.preflight import run_preflight
 from runner.cli.request import PreflightRequest, one_of
 from runner.cli.sources import grid_of, platforms_of, settings_of
 from runner.exits import NOTHING_SELECTED, OK, PREFLIGHT
@@ -11,7 +12,6 @@ from runner.model.ids import PLATFORMS
 from runner.preflight.digest import digest_file
 from runner.preflight.render import digest_json, preflight_json
 from runner.preflight.settings import Preflight
-from runner.preflight.sweep import check_sweep
 from runner.report.words import plural
 
 
@@ -20,7 +20,7 @@ def check_paths(request: PreflightRequest, *, as_json: bool) -> int:
     grid = grid_of(request.grid)
     stated = None if grid is None else platforms_of(grid)
     settings = settings_of(request, platforms=stated or PLATFORMS, stated=stated)
-    preflight = check_sweep(request.paths, settings)
+    preflight = run_preflight(request.paths, settings)
     if as_json:
         write_json(preflight_json(preflight))
     else:

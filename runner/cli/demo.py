@@ -21,13 +21,13 @@ from grid.inventory import parse_inventory
 from grid.lab.fleet import FleetInfo, FleetSpec, render_grid, run_fleet
 from runner.cli.check import render_preflight
 from runner.cli.output import write_people
+from runner.cli.preflight import run_preflight
 from runner.cli.request import PreflightRequest, RunRequest
 from runner.cli.run import Finished, run_checked
 from runner.cli.rundir import default_run_folder
 from runner.cli.sources import settings_of
 from runner.exits import INTERRUPTED
 from runner.model.ids import PLATFORMS
-from runner.preflight.sweep import check_sweep
 from runner.report.words import plural
 
 PHONES: Final = 2
@@ -67,7 +67,7 @@ async def _run(configs: Path, out: Path, as_json: bool) -> Finished:  # noqa: FB
     request = RunRequest(
         preflight=PreflightRequest(paths=(str(flows),), root=flows), out=out, as_json=as_json
     )
-    preflight = check_sweep(
+    preflight = run_preflight(
         request.preflight.paths,
         replace(settings_of(request.preflight, platforms=PLATFORMS), environ={}),
     )

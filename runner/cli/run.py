@@ -19,6 +19,7 @@ from grid.lease import lease_folder
 from grid.pool import GridPool, PoolSettings, open_pool
 from runner.cli.check import render_preflight
 from runner.cli.output import render_error, write_json, write_machine, write_people
+from runner.cli.preflight import run_preflight
 from runner.cli.progress import open_progress
 from runner.cli.recorder import Recorder, open_recorder
 from runner.cli.request import RunRequest
@@ -34,7 +35,6 @@ from runner.model.plan import CheckedPlan, Limits
 from runner.model.verdict import Verdict
 from runner.preflight.render import problem_json
 from runner.preflight.settings import Preflight
-from runner.preflight.sweep import check_sweep
 from runner.record.redaction import Redactor
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
@@ -57,7 +57,7 @@ def run_command(request: RunRequest) -> int:
     """Run one sweep and return the exit status."""
     inventory = grid_of(request.preflight.grid)
     stated = None if inventory is None else platforms_of(inventory)
-    preflight = check_sweep(
+    preflight = run_preflight(
         request.preflight.paths,
         settings_of(
             request.preflight,

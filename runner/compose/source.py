@@ -50,6 +50,7 @@ class SourceLoader:
         self._root = os.path.realpath(root)
         self._prefix = self._root if self._root.endswith("/") else self._root + "/"
         self._located: dict[tuple[str, str], str | Absent] = {}
+        self._folders: dict[str, str] = {}
         self._loaded: dict[str, Source | Absent] = {}
 
     @property
@@ -62,13 +63,16 @@ class SourceLoader:
         """How many files were opened so far."""
         return len(self._loaded)
 
-    def adopt(self, path: str) -> str | Absent:
-        """Name a file that was given by its path in the file system."""
-        return self._name(path, path)
+    def adopt(self, path: str, *, is_real: bool = False) -> str | Absent:
+        """Name a file that was given by its path in the file system.
+
+        `is_real` tells that the path is absolute and no link is on it.
+        """
+        return self._name(path, path, is_real=is_real)
 
     def locate(self, locator: str, *, base: str) -> str | Absent:
         """Name the file that `locator` means in the source `base`."""
-        folder = os.path.dirname(base)  # noqa: PTH120 -- `base` is a name, not a path of this host.
+        folder = base.rpartition("/")[0]
         known = self._located.get((folder, locator))
         if known is None:
             if os.path.isabs(locator):  # noqa: PTH117 -- Path would normalise the locator.
@@ -76,7 +80,7 @@ class SourceLoader:
                     kind="not_relative", message=f"{locator!r} is absolute; write it relative"
                 )
             else:
-                known = self._name(f"{self._prefix}{folder}/{locator}", locator)
+                known = self._resolve(folder, locator)
             self._located[folder, locator] = known
         return known
 
@@ -88,9 +92,23 @@ class SourceLoader:
             self._loaded[name] = known
         return known
 
-    def _name(self, path: str, shown: str) -> str | Absent:
+    def _resolve(self, folder: str, locator: str) -> str | Absent:
+        """Name what a locator means; the folders of a suite are looked at once, not each file."""
+        path = f"{self._prefix}{folder}/{locator}"
+        parent, _, leaf = path.rpartition("/")
+        if leaf in {"", ".", ".."} or "\0" in path:
+            return self._name(path, locator)
+        if parent not in self._folders:
+            try:
+                self._folders[parent] = os.path.realpath(parent)
+            except (OSError, RecursionError):
+                return self._name(path, locator)
+        real = f"{self._folders[parent].rstrip('/')}/{leaf}"
+        return self._name(real, locator, is_real=not os.path.islink(real))  # noqa: PTH114 -- hot.
+
+    def _name(self, path: str, shown: str, *, is_real: bool = False) -> str | Absent:
         try:
-            real = os.path.realpath(path)
+            real = path if is_real else os.path.realpath(path)
         except (OSError, ValueError, RecursionError) as error:  # The last: a long chain of links.
             return Absent(kind="missing", message=f"{shown!r} is no file name: {error}")
         if not real.startswith(self._prefix):
@@ -113,14 +131,29 @@ class SourceLoader:
             return Absent(kind="missing", message=f"there is no file {name}")
         except (OSError, ValueError) as error:
             return Absent(kind="denied", message=f"{name} cannot be opened: {_why(error)}")
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        try:
+            facts = os.fstat(handle)
+            if not stat.S_ISREG(facts.st_mode):
+                return Absent(kind="not_a_file", message=f"{name} is no regular file")
+            return Source(path=name, data=_read_up_to_bound(handle, facts.st_size))
+        except OSError as error:
+            return Absent(kind="denied", message=f"{name} cannot be read: {_why(error)}")
+        finally:
             os.close(handle)
-            return Absent(kind="not_a_file", message=f"{name} is no regular file")
-        with os.fdopen(handle, "rb") as file:
-            try:
-                return Source(path=name, data=file.read(BYTE_LIMIT + 1))
-            except OSError as error:
-                return Absent(kind="denied", message=f"{name} cannot be read: {_why(error)}")
+
+
+def _read_up_to_bound(handle: int, size: int) -> bytes:
+    """Read a file whole, or one byte more than the bound; `size` is what it had a moment ago."""
+    data = os.read(handle, min(size, BYTE_LIMIT) + 1)
+    if len(data) == size:
+        return data
+    parts = [data]  # It changed, or its system gives it in pieces.
+    total = len(data)
+    while data and total <= BYTE_LIMIT:
+        data = os.read(handle, BYTE_LIMIT + 1 - total)
+        total += len(data)
+        parts.append(data)
+    return b"".join(parts)
 
 
 def _why(error: OSError | ValueError) -> str:

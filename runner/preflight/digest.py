@@ -8,7 +8,7 @@ May be imported by: runner.cli. Imports: runner.compose, runner.formats.ad, runn
 runner.model.
 """
 
-from collections.abc import Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,8 +20,8 @@ from runner.compose.site import find_site_faults
 from runner.compose.source import Absent, SourceLoader
 from runner.formats.ad import digest as ad_digest
 from runner.formats.ad.fragment import ScriptKind
-from runner.formats.ad.program import AdFragment, AdProgram, graph_edges
-from runner.formats.ad.reader import AdReader, AdSource
+from runner.formats.ad.reader import AdReader
+from runner.formats.ad.reading import AdSource, pins_of
 from runner.model.finding import Finding
 from runner.model.ids import Digest, Platform
 from runner.preflight.problem import ProblemBook
@@ -77,28 +77,24 @@ def digest_file(
     if closure.faults or not read.is_readable:
         return report
     sources = [reader.sources[each] for each in closure.sources]
+    pins = chain.from_iterable(map(pins_of, sources))
     # Half a character has canonical bytes in a flat plan digest only.
     has_bytes = all(
         finding.reason != "text_unencodable" for each in sources for finding in each.findings
     )
     return replace(
         report,
-        composition_digest=_composition_digest(read, sources[1:]) if has_bytes else None,
-        plan_digest=ad_digest.plan_digest(read.script, platform=platform, target=target)
+        composition_digest=ad_digest.composition_digest_of(read.steps, read.context, graph=pins)
+        if has_bytes
+        else None,
+        plan_digest=ad_digest.plan_digest_of(
+            read.numbered_steps,
+            platform=platform or read.platform_hint or read.context.platform,
+            target=target or read.context.target,
+        )
         if read.kind == "flat"
         else None,
     )
-
-
-def _composition_digest(read: AdSource, fragments: Sequence[AdSource]) -> Digest:
-    bodies = {
-        each.facts.digest: AdFragment(path=each.path, script=each.script)
-        for each in fragments
-        if each.facts.digest is not None
-    }
-    # The platform of a program is outside its digest.
-    program = AdProgram(path=read.path, platform="android", root=read.script, fragments=bodies)
-    return ad_digest.composition_digest(read.script, graph=graph_edges(program))
 
 
 def _own_problems(read: AdSource) -> tuple[Finding, ...]:

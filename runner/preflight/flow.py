@@ -11,29 +11,31 @@ runner.errors.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import get_args
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from runner.compose.closure import Scope
 from runner.errors import InputError
 from runner.formats.ad import digest as ad_digest, variables
 from runner.formats.ad.fragment import GUARD_VERSION
-from runner.formats.ad.program import (
-    FORMAT,
-    AdFragment,
-    AdProgram,
-    encode_program,
-    graph_edges,
-)
-from runner.formats.ad.reader import AdSource
-from runner.formats.ad.script import Action, AdScript
+from runner.formats.ad.place import Places
+from runner.formats.ad.program import FORMAT, PackedFragment, pack_program
+from runner.formats.ad.reading import AdSource, pins_of
 from runner.model.finding import Finding
-from runner.model.ids import PLATFORMS, Digest, PlanId, Platform
+from runner.model.ids import PLATFORMS, PlanId, Platform
 from runner.model.plan import CheckedPlan, Limits
 from runner.preflight.settings import RETRY_LIMIT, PreflightSettings
 
 DEFAULT_TARGET = "mobile"
+
+
+class Bindings(Struct, frozen=True, kw_only=True):
+    """The variables of a flow, and the names that are bound: by them or by the worker."""
+
+    variables: dict[str, str]
+    names: frozenset[str]
 
 
 class FlowContext(Struct, frozen=True, kw_only=True):
@@ -41,40 +43,43 @@ class FlowContext(Struct, frozen=True, kw_only=True):
 
     stated: str | None
     target: str
-    variables: dict[str, str]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Everything that is bound, here or by the worker."""
-        return variables.BUILT_INS.union(self.variables)
+    bindings: Bindings
 
     def scope(self) -> Scope:
         """Return what fragments inherit."""
-        return Scope(platform=self.stated, target=self.target, names=self.names)
+        return Scope(platform=self.stated, target=self.target, names=self.bindings.names)
 
 
-def find_context(source: AdSource, settings: PreflightSettings) -> FlowContext:
+def bind(values: dict[str, str]) -> Bindings:
+    """Return the bindings of these variables."""
+    return Bindings(variables=values, names=variables.BUILT_INS.union(values))
+
+
+def caller_bindings(settings: PreflightSettings) -> Bindings:
+    """Return what every flow is bound to: the shell's variables, and over them the caller's."""
+    return bind({**variables.shell_scope(settings.environ), **settings.variables})
+
+
+def find_context(source: AdSource, settings: PreflightSettings, caller: Bindings) -> FlowContext:
     """Return the effective context and the variables of a flow.
 
-    The caller's assignments win over the shell's, those over the script's `env` lines.
+    What the `caller` binds wins over the script's `env` lines.
     """
-    script = source.script
-    stated = settings.platform or ad_digest.hinted_platform(script) or script.context.platform
+    own = {line.key: line.value for line in source.env}
     return FlowContext(
-        stated=stated,
-        target=script.context.target or DEFAULT_TARGET,
-        variables={
-            **{line.key: line.value for line in script.env},
-            **variables.shell_scope(settings.environ),
-            **settings.variables,
-        },
+        stated=settings.platform or source.platform_hint or source.context.platform,
+        target=source.context.target or DEFAULT_TARGET,
+        bindings=bind({**own, **caller.variables}) if own else caller,
     )
 
 
 def find_flow_problems(
-    source: AdSource, context: FlowContext, settings: PreflightSettings
+    source: AdSource, context: FlowContext, settings: PreflightSettings, *, data: bytes
 ) -> Iterator[Finding]:
-    """Yield the problems of a flow that are not composition faults of its includes."""
+    """Yield the problems of a flow that are not composition faults of its includes.
+
+    `data` is what the flow was read from; columns are looked up in it.
+    """
     yield from source.findings
     if source.guard_fault is not None:
         fault = source.guard_fault
@@ -85,12 +90,13 @@ def find_flow_problems(
             fault.message,
             {**fault.details, "source": source.path, "feature": fault.feature},
         )
-        if source.script.guards[0].version != GUARD_VERSION:
+        if source.guard is not None and source.guard.version != GUARD_VERSION:
             return  # What stands behind a later version's guard is not known.
     if source.is_cut:
         return
     yield from _context_problems(source, context, settings)
-    names = context.names
+    names = context.bindings.names
+    places = Places(data, level=settings.ad_level)
     for use in source.facts.variables:
         if use.name not in names:
             yield _problem(
@@ -99,7 +105,7 @@ def find_flow_problems(
                 use.line,
                 f"nothing binds the variable {use.name}",
                 {"name": use.name},
-                column=source.places.variable(use.line, use.name) if source.places else 1,
+                column=places.variable(use.line, use.name),
             )
 
 
@@ -115,7 +121,7 @@ def _context_problems(
             yield _problem(
                 source,
                 "fragment_context_mismatch",
-                source.script.guards[0].line,
+                source.guard.line if source.guard else 1,
                 "a composed flow must state its platform, so that its fragments can be held to it",
                 {"source": source.path, "fact": "platform"},
             )
@@ -146,6 +152,8 @@ def _not_in_grid(
 
 def tags_of(path: str, settings: PreflightSettings) -> tuple[str, ...]:
     """Return the tags that the rules give to a flow, sorted."""
+    if not settings.rules:
+        return ()
     rules = (rule for rule in settings.rules if fnmatchcase(path, rule.match))
     return tuple(sorted({tag for rule in rules for tag in rule.tags}))
 
@@ -167,28 +175,23 @@ def build_plans(
     settings: PreflightSettings,
 ) -> Iterator[CheckedPlan]:
     """Yield the plans of a flow without problems. Reasons: `program_invalid`."""
-    script = source.script
+    closure = (source, *fragments)
     bodies = {
-        each.facts.digest: AdFragment(path=each.path, script=each.script)
+        each.facts.digest: PackedFragment(path=each.path, script=_packed(each))
         for each in fragments
         if each.facts.digest is not None
     }
-    composition_digest: Digest | None = None
+    composition_digest = ad_digest.composition_digest_of(
+        source.steps, source.context, graph=chain.from_iterable(map(pins_of, closure))
+    )
     plan_digest = (
-        ad_digest.plan_digest(script, platform=settings.platform, target=None)
+        ad_digest.plan_digest_of(
+            source.numbered_steps, platform=context.stated, target=source.context.target
+        )
         if source.kind == "flat"
         else ""
     )
     for platform in _platforms(context, settings):
-        program = AdProgram(
-            path=source.path,
-            platform=platform,
-            target=context.target,
-            root=script,
-            fragments=bodies,
-        )
-        if composition_digest is None:
-            composition_digest = ad_digest.composition_digest(script, graph=graph_edges(program))
         yield CheckedPlan(
             id=PlanId(f"{source.path}@{platform}"),
             path=source.path,
@@ -198,15 +201,31 @@ def build_plans(
             target=context.target,
             composition_digest=composition_digest,
             plan_digest=plan_digest,
-            program=encode_program(program),
-            variables=context.variables,
+            program=pack_program(
+                _packed(source),
+                path=source.path,
+                platform=platform,
+                target=context.target,
+                fragments=bodies,
+            ),
+            variables=context.bindings.variables,
             secrets=_secrets_of(source.path, settings),
             tags=tags_of(source.path, settings),
             step_count=step_count,
-            limits=_limits_of(script, settings),
-            retries=_retries_of(script, settings),
-            app=_first_app(script, context.variables),
+            limits=_limits_of(source, settings),
+            retries=_retries_of(source, settings),
+            app=_app_of(source, context.bindings.variables),
         )
+
+
+def _packed(source: AdSource) -> Raw:
+    if source.packed is None:
+        raise InputError(
+            reason="program_invalid",
+            message=f"{source.path} holds a value that cannot travel",
+            details={"path": source.path},
+        )
+    return Raw(source.packed)
 
 
 def _platforms(context: FlowContext, settings: PreflightSettings) -> Iterator[Platform]:
@@ -217,15 +236,15 @@ def _platforms(context: FlowContext, settings: PreflightSettings) -> Iterator[Pl
             yield platform
 
 
-def _limits_of(script: AdScript, settings: PreflightSettings) -> Limits:
-    plan_ms = script.context.timeout_ms if settings.timeout_ms is None else settings.timeout_ms
+def _limits_of(source: AdSource, settings: PreflightSettings) -> Limits:
+    plan_ms = source.context.timeout_ms if settings.timeout_ms is None else settings.timeout_ms
     return Limits(plan_ms=plan_ms)
 
 
-def _retries_of(script: AdScript, settings: PreflightSettings) -> int:
+def _retries_of(source: AdSource, settings: PreflightSettings) -> int:
     if settings.retries is not None:
         return settings.retries
-    return min(script.context.retries or 0, RETRY_LIMIT)
+    return min(source.context.retries or 0, RETRY_LIMIT)
 
 
 def _secrets_of(path: str, settings: PreflightSettings) -> tuple[str, ...]:
@@ -234,15 +253,12 @@ def _secrets_of(path: str, settings: PreflightSettings) -> tuple[str, ...]:
     return tuple(sorted(names.union(settings.secrets)))
 
 
-def _first_app(script: AdScript, scope: Mapping[str, str]) -> str:
-    for node in script.nodes:
-        if isinstance(node, Action) and node.command == "open" and node.positionals:
-            try:
-                app = variables.expand(node.positionals[0], scope)
-            except InputError:
-                return ""  # The name is known on the device only.
-            return "" if "://" in app else app
-    return ""
+def _app_of(source: AdSource, scope: Mapping[str, str]) -> str:
+    try:
+        app = variables.expand(source.app, scope)
+    except InputError:
+        return ""  # The name is known on the device only.
+    return "" if "://" in app else app
 
 
 def _problem(

@@ -66,7 +66,7 @@ def _name(found: Found | Hurdle, argument: str, loader: SourceLoader) -> str | F
         return _problem(found.reason, path, found.why, argument)
     if not found.is_named and not found.path.lower().endswith(AD_SUFFIX):
         return _look(found.path, argument, loader)
-    name = loader.adopt(found.path)
+    name = loader.adopt(found.path, is_real=found.is_real)
     if isinstance(name, Absent):
         path = argument if found.is_named else _shown(found.path, loader.root)
         return _problem("source_unreadable", path, name.message, argument)

@@ -15,15 +15,17 @@ from runner.compose.fault import Fault
 from runner.compose.graph import EdgeKey, SourceGraph, build_graph
 from runner.compose.pin import explain_stale
 from runner.compose.site import find_site_faults
-from runner.compose.source import Absent, SourceLoader
+from runner.compose.source import Absent, Source, SourceLoader
 from runner.errors import InputError
-from runner.formats.ad.reader import AdReader, AdSource
+from runner.formats.ad.reader import AdReader, Bulk
+from runner.formats.ad.reading import AdSource
 from runner.model.finding import Finding
 from runner.model.ids import PlanId
 from runner.model.plan import CheckedPlan
 from runner.preflight.flow import (
     FlowContext,
     build_plans,
+    caller_bindings,
     find_context,
     find_flow_problems,
     is_selected,
@@ -33,19 +35,25 @@ from runner.preflight.select import Selection, select_sources
 from runner.preflight.settings import GraphEdge, ListedFragment, Preflight, PreflightSettings
 
 
-def check_sweep(paths: Sequence[str], settings: PreflightSettings) -> Preflight:
-    """Check everything that the sweep over `paths` would run; problems are in the result."""
-    return _Sweep(settings).check(paths)
+def check_sweep(
+    paths: Sequence[str], settings: PreflightSettings, *, bulk: Bulk | None = None
+) -> Preflight:
+    """Check everything that the sweep over `paths` would run; problems are in the result.
+
+    With `bulk` the selected sources are read by it, as far as it can.
+    """
+    return _Sweep(settings, bulk).check(paths)
 
 
 @final
 class _Sweep:
     """What one preflight knows."""
 
-    def __init__(self, settings: PreflightSettings) -> None:
+    def __init__(self, settings: PreflightSettings, bulk: Bulk | None) -> None:
         self._settings = settings
+        self._caller = caller_bindings(settings)
         self._loader = SourceLoader(settings.root)
-        self._reader = AdReader(level=settings.ad_level)
+        self._reader = AdReader(level=settings.ad_level, bulk=bulk)
         self._book = ProblemBook()
         self._plans: list[CheckedPlan] = []
         self._fragments_of: dict[PlanId, tuple[str, ...]] = {}
@@ -77,11 +85,16 @@ class _Sweep:
 
     def _find_flows(self, selection: Selection) -> Iterator[AdSource]:
         """Yield the flows to run; fragments are listed, and refused where they are named."""
+        sources: list[Source] = []
         for name in selection.names:
             source = self._loader.load(name)
             if isinstance(source, Absent):
                 self._book.add(_unreadable(name, source))
-                continue
+            else:
+                sources.append(source)
+        self._reader.read_all(sources)
+        for source in sources:
+            name = source.path
             read = self._reader.read(source)
             if read.kind != "fragment":
                 if is_selected(name, self._settings):
@@ -90,12 +103,13 @@ class _Sweep:
                 self._book.add(_needs_composition(read), name)
 
     def _check_flow(self, flow: AdSource, graph: SourceGraph, faults: dict[EdgeKey, Fault]) -> None:
-        context = find_context(flow, self._settings)
+        context = find_context(flow, self._settings, self._caller)
         closure = check_closure(graph, flow.path, site_faults=faults, scope=context.scope())
         fragments = [self._reader.sources[path] for path in closure.sources[1:]]
         for fragment in fragments:
             self._users.setdefault(fragment.path, set()).add(flow.path)
-        findings = list(find_flow_problems(flow, context, self._settings))
+        data = graph.sources[flow.path].data
+        findings = list(find_flow_problems(flow, context, self._settings, data=data))
         findings += [finding for fragment in fragments for finding in fragment.findings]
         if not self._book.add_flow(flow.path, findings, closure.faults):
             self._add_plans(flow, context, fragments, closure)
@@ -188,7 +202,7 @@ def _needs_composition(source: AdSource) -> Finding:
     return Finding(
         reason="fragment_composition_required",
         path=source.path,
-        line=source.script.guards[0].line,
+        line=source.guard.line if source.guard else 1,
         message=f"{source.path} is a fragment; it runs only inside a flow that includes it",
         details={"source": source.path, "kind": source.kind},
     )

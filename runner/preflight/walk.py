@@ -24,10 +24,11 @@ _DEAD_END = frozenset({errno.ELOOP, errno.ENAMETOOLONG})
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """One file; `is_named` when its own path was given."""
+    """One file; `is_named` when its own path was given, `is_real` when no link is on the way."""
 
     path: str
     is_named: bool = False
+    is_real: bool = False
 
 
 class Hurdle(Struct, frozen=True, kw_only=True):
@@ -121,7 +122,7 @@ def _enter(entry: os.DirEntry[str], parent: str, root: str) -> _Seen | None:
             return _unreadable(entry.path, f"the link cannot be followed: {error.strerror}")
         is_folder = False
     if not is_folder:
-        return Found(path=entry.path)
+        return Found(path=entry.path, is_real=not entry.is_symlink())
     if not entry.is_symlink():
         return _Folder(entry.path)
     real = os.path.realpath(entry.path)

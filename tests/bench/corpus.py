@@ -1,11 +1,13 @@
 """A suite of composed `.ad` flows: own lines, and includes of shared fragments with right pins."""
 
+import re
 from pathlib import Path
 from typing import Final
 
 from runner.formats.ad.digest import fragment_digest
 from runner.formats.ad.parser import read_script
 
+_OVERLONG: Final = re.compile(r"(sha256:[0-9a-f]{64})[0-9a-f]+")
 FRAGMENTS: Final = 30
 INCLUDES: Final = 3
 _HEAD: Final = "context platform=android target=mobile\n"
@@ -46,13 +48,20 @@ _CLOSING: Final = (
 )
 
 
-def write_suite(root: Path, flows: int) -> None:
-    """Write `flows` flows of ten own steps and three includes of ten, in folders of a hundred."""
+def write_suite(root: Path, flows: int, *, broken_every: int = 0) -> None:
+    """Write `flows` flows of ten own steps and three includes of ten, in folders of a hundred.
+
+    Of every `broken_every` flows one has an unknown command and a stale pin.
+    """
     pins = [_write_fragment(root, number) for number in range(FRAGMENTS)]
     for number in range(flows):
         folder = root / "flows" / f"{number // 100:03}"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"flow_{number:05}.ad").write_text(_flow(number, pins))
+        text = _flow(number, pins)
+        if broken_every and number % broken_every == 0:
+            text = text.replace("press", "pres", 1).replace("sha256:", "sha256:0000", 1)
+            text = _OVERLONG.sub(r"\1", text)
+        (folder / f"flow_{number:05}.ad").write_text(text)
 
 
 def _write_fragment(root: Path, number: int) -> str:

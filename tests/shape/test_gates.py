@@ -22,6 +22,8 @@ PURE_PACKAGES = (
 )
 IMPURE_EXCEPTIONS = {
     "runner/compose/source.py": "the loader: the one place of preflight that touches the disk",
+    "runner/preflight/bulk.py": "reads on all processors, and keeps what it read",
+    "runner/preflight/cache.py": "the file of what was read before",
     "runner/schedule/ports.py": "declares the asynchronous port that the grid implements",
     "runner/schedule/scheduler.py": "the trio shell around the books",
 }

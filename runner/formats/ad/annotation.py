@@ -36,7 +36,7 @@ _COMMENT = re.compile(
 )
 _SPACE_RUN = re.compile(f"[{SPACES}]+")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
-_CONTROL = re.compile("[\x00-\x1f\x7f]")
+_UNSEEMLY = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _ABSENT: Final = object()
 
 
@@ -98,7 +98,7 @@ def parse_reference(annotation: Annotation) -> Reference:
     except InputError as error:
         return Reference(version=1, problem=error.message)
     call_site, digest = fields.get("callSiteId"), fields.get("digest")
-    problem = _call_site_problem(call_site)
+    problem = wrong_call_site = _call_site_problem(call_site)
     if not isinstance(digest, str) or not _DIGEST.match(digest):
         problem = problem or "`digest` is not sha256: and 64 lower-case hex digits"
         digest = None
@@ -107,7 +107,7 @@ def parse_reference(annotation: Annotation) -> Reference:
         problem = problem or f"unknown field {unknown[0][:40]!r} in the reference"
     return Reference(
         version=1,
-        call_site_id=None if _call_site_problem(call_site) else call_site,
+        call_site_id=None if wrong_call_site else call_site,
         digest=None if digest is None else Digest(digest),
         problem=problem,
     )
@@ -118,7 +118,7 @@ def _call_site_problem(call_site: object) -> str:
         return "`callSiteId` is missing or no text"
     if len(call_site.encode("utf-8", "surrogatepass")) > MAX_FIELD_BYTES:
         return f"`callSiteId` has more than {MAX_FIELD_BYTES} bytes"
-    if _CONTROL.search(call_site) or any("\ud800" <= char <= "\udfff" for char in call_site):
+    if _UNSEEMLY.search(call_site):
         return "`callSiteId` holds a control character or half of a surrogate pair"
     return ""
 

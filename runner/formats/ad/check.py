@@ -30,17 +30,18 @@ FINDING_LIMIT: Final = 1_000
 
 
 def check_actions(
-    script: AdScript, *, path: str, places: Places | None = None
+    script: AdScript, *, path: str, places: Places | None = None, is_encodable: bool = False
 ) -> tuple[Finding, ...]:
     """Return what is wrong with the steps of a script, in the order of its lines.
 
     With the `places` of its source, findings point at operands instead of at whole lines. A line
-    that holds what cannot be encoded is not looked at further.
+    that holds what cannot be encoded is not looked at further; `is_encodable` tells that there is
+    none.
 
     Reasons: `command_unknown`, `command_unsupported`, `arguments_invalid`, `selector_invalid`,
     `ref_without_session`, `text_unencodable`.
     """
-    check = _Check(path, places)
+    check = _Check(path, places, is_encodable=is_encodable)
     findings = tuple(islice(check.findings(script), FINDING_LIMIT))
     if len(findings) < FINDING_LIMIT:
         return findings
@@ -53,8 +54,9 @@ def check_actions(
 class _Check:
     """The check of one script."""
 
-    def __init__(self, path: str, places: Places | None) -> None:
+    def __init__(self, path: str, places: Places | None, *, is_encodable: bool) -> None:
         self._path = path
+        self._is_encodable = is_encodable
         self._places = places
         self._unknown: dict[str, tuple[str | None, str]] = {}
 
@@ -62,7 +64,7 @@ class _Check:
         for line in script.env:
             yield from self._check_env(line)
         for node in script.nodes:
-            if not _is_encodable(node):
+            if not (self._is_encodable or _is_encodable(node)):
                 yield self._report_encoding(node)
             elif isinstance(node, Action):
                 yield from self._check_action(node)

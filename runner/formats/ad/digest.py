@@ -14,9 +14,9 @@ runner.formats.ad.script.
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
-from runner.formats.ad.script import Action, AdNode, AdScript, Include
+from runner.formats.ad.script import Action, AdNode, AdScript, Context, Include
 from runner.model.digest import (
     digest_of,
     encode_canonical,
@@ -30,6 +30,9 @@ from runner.model.ids import Digest
 CANONICALIZATION: Final = "ad-c14n-1"
 FORMAT_VERSION: Final = 1
 
+GraphPin: TypeAlias = tuple[str, str, str]
+"""An edge of a closure: parent digest or `root`, call site id, child digest."""
+
 
 def plan_digest(script: AdScript, *, platform: str | None, target: str | None) -> str:
     """Return the flat plan digest as bare hex. `platform` and `target` are the caller's options.
@@ -37,18 +40,21 @@ def plan_digest(script: AdScript, *, platform: str | None, target: str | None) -
     Without them the platform is the runtime hint before or on the first `open`, else that of the
     `context` header, and the target that of the header.
     """
-    steps = ",".join(
-        _render_action(node, extra=f'"source":{{"line":{node.line},"path":null}},')
-        for node in script.nodes
-        if isinstance(node, Action)
+    return plan_digest_of(
+        render_numbered_steps(script.nodes),
+        platform=platform or hinted_platform(script) or script.context.platform,
+        target=target or script.context.target,
     )
-    platform = platform or hinted_platform(script) or script.context.platform
-    target = target or script.context.target
-    text = (
-        f'{{"platform":{render_canonical(platform)},"steps":[{steps}],'
-        f'"target":{render_canonical(target)}}}'
+
+
+def plan_digest_of(numbered_steps: str, *, platform: str | None, target: str | None) -> str:
+    """Return the flat plan digest over rendered steps and the platform and target in effect."""
+    return sha256_hex(
+        encode_canonical(
+            f'{{"platform":{render_canonical(platform)},"steps":[{numbered_steps}],'
+            f'"target":{render_canonical(target)}}}'
+        )
     )
-    return sha256_hex(encode_canonical(text))
 
 
 def hinted_platform(script: AdScript) -> str | None:
@@ -72,7 +78,8 @@ def find_platform_hint(script: AdScript) -> tuple[str | None, int]:
 
 def fragment_bytes(script: AdScript, *, platform: str | None, target: str | None) -> bytes:
     """Return the canonical bytes of a fragment, whose context is as authored."""
-    return _bytes(script, kind="fragment", platform=platform, target=target, graph="")
+    context = Context(platform=platform, target=target)
+    return _bytes(render_steps(script.nodes), context, kind="fragment")
 
 
 def fragment_digest(script: AdScript, *, platform: str | None, target: str | None) -> Digest:
@@ -80,35 +87,57 @@ def fragment_digest(script: AdScript, *, platform: str | None, target: str | Non
     return digest_of(fragment_bytes(script, platform=platform, target=target))
 
 
-def composition_bytes(script: AdScript, *, graph: Iterable[tuple[str, str, str]]) -> bytes:
+def fragment_digest_of(steps: str, context: Context) -> Digest:
+    """Return the identity of a fragment with the rendered `steps`."""
+    return digest_of(_bytes(steps, context, kind="fragment"))
+
+
+def composition_bytes(script: AdScript, *, graph: Iterable[GraphPin]) -> bytes:
     """Return the canonical bytes of a root plan and the graph of its pins.
 
-    `graph` holds the edges (parent digest or "root", call site id, child digest) of the whole
-    closure; order and repetition do not matter.
+    `graph` holds the edges of the whole closure; order and repetition do not matter.
     """
-    edges = sorted(set(graph), key=lambda edge: tuple(map(utf16_key, edge)))
-    return _bytes(
-        script,
-        kind="composition",
-        platform=script.context.platform,
-        target=script.context.target,
-        graph=f'"graph":{render_canonical(edges)},',
-    )
+    steps = render_steps(script.nodes)
+    return _bytes(steps, script.context, kind="composition", graph=_render_graph(graph))
 
 
-def composition_digest(script: AdScript, *, graph: Iterable[tuple[str, str, str]]) -> Digest:
+def composition_digest(script: AdScript, *, graph: Iterable[GraphPin]) -> Digest:
     """Return the identity of a composed plan; of a flat one with an empty graph."""
     return digest_of(composition_bytes(script, graph=graph))
 
 
-def _bytes(
-    script: AdScript, *, kind: str, platform: str | None, target: str | None, graph: str
-) -> bytes:
-    steps = ",".join(map(_render_node, script.nodes))
+def composition_digest_of(steps: str, context: Context, *, graph: Iterable[GraphPin]) -> Digest:
+    """Return the identity of a composed plan with the rendered `steps`."""
+    return digest_of(_bytes(steps, context, kind="composition", graph=_render_graph(graph)))
+
+
+def render_steps(nodes: Iterable[AdNode]) -> str:
+    """Return the canonical text of the steps of a fragment or composition digest."""
+    return ",".join(map(_render_node, nodes))
+
+
+def render_numbered_steps(nodes: Iterable[AdNode]) -> str:
+    """Return the canonical text of the steps of a flat plan digest, which have source lines."""
+    return ",".join(
+        _render_action(node, extra=f'"source":{{"line":{node.line},"path":null}},')
+        for node in nodes
+        if isinstance(node, Action)
+    )
+
+
+def _render_graph(graph: Iterable[GraphPin]) -> str:
+    edges = sorted(set(graph))
+    if not all(edge[1].isascii() for edge in edges):  # Digests are; else the orders may differ.
+        edges.sort(key=lambda edge: tuple(map(utf16_key, edge)))
+    text = ",".join(f"[{','.join(map(quote_json, edge))}]" for edge in edges)
+    return f'"graph":[{text}],'
+
+
+def _bytes(steps: str, context: Context, *, kind: str, graph: str = "") -> bytes:
     return encode_canonical(
         f'{{"canonicalization":"{CANONICALIZATION}",'
-        f'"context":{{"platform":{render_canonical(platform)},'
-        f'"target":{render_canonical(target)}}},'
+        f'"context":{{"platform":{render_canonical(context.platform)},'
+        f'"target":{render_canonical(context.target)}}},'
         f'"formatVersion":{FORMAT_VERSION},{graph}"kind":"{kind}","steps":[{steps}]}}'
     )
 

@@ -58,7 +58,8 @@ def tokenize(line: str, *, level: Level = "main") -> list[str]:
         if kind == "bare":
             tokens.append(found["bare"])
         elif kind == "json":
-            tokens.append(_decode(found, line))
+            body = found["json"]
+            tokens.append(body if _PLAIN.match(body) else _decode(found, line))
         elif kind == "literal":
             tokens.append(found["literal"].replace("\\'", "'"))
         else:
@@ -91,9 +92,6 @@ def raise_at(column: int, message: str, hint: str) -> NoReturn:
 
 
 def _decode(found: re.Match[str], line: str) -> str:
-    body = found["json"]
-    if _PLAIN.match(body):
-        return body
     try:
         return str(json.loads(found[0]))
     except json.JSONDecodeError as error:

@@ -188,7 +188,7 @@ class _Reading:
 
     def take(self, line: str, number: int, raw: str) -> None:
         """Read one line that is not blank."""
-        indent = len(raw) - len(raw.lstrip(SPACES))
+        indent = 0 if raw[0] == line[0] else len(raw) - len(raw.lstrip(SPACES))
         try:
             if line[0] == "#":
                 self.take_comment(line, number, indent + 1)
@@ -281,7 +281,7 @@ class _Reading:
             self.drop_pending(f"line {number} is a context line")
             self.take_context(line, number, column)
             return
-        guard = _GUARD.match(word)
+        guard = _GUARD.match(word) if "-v" in word else None
         if guard:
             self.take_guard(guard, rest, number, column)
             return
@@ -292,15 +292,21 @@ class _Reading:
             return
         reader, table = self.readers.get(word, self.readers[""])
         positionals, flags, runtime, label = reader(rest, table)
-        pending, self.pending = self.pending, None
+        evidence = evidences = None
+        if self.pending is not None:
+            if self.pending.kind == "target":
+                evidence = self.pending.evidence
+            else:
+                evidences = self.pending.evidence
+            self.pending = None
         self.add_node(
             Action(
                 command=word,
                 positionals=positionals,
                 flags=flags,
                 runtime=runtime,
-                evidence=pending.evidence if pending and pending.kind == "target" else None,
-                evidences=pending.evidence if pending and pending.kind == "targets" else None,
+                evidence=evidence,
+                evidences=evidences,
                 label=label,
                 line=number,
                 column=column,

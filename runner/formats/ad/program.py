@@ -86,6 +86,24 @@ class LeaveFragment(Struct, frozen=True, kw_only=True):
     provenance: Provenance
 
 
+class PackedFragment(Struct, frozen=True, kw_only=True):
+    """An `AdFragment` whose script is bytes already."""
+
+    path: str
+    script: msgspec.Raw
+
+
+class _PackedProgram(Struct, frozen=True, kw_only=True):
+    """An `AdProgram` of packed scripts; the two have the same bytes."""
+
+    version: Literal[1] = 1
+    path: str
+    platform: Platform
+    target: str
+    root: msgspec.Raw
+    fragments: dict[Digest, PackedFragment]
+
+
 ProgramItem: TypeAlias = PlannedStep | EnterFragment | LeaveFragment
 
 
@@ -95,6 +113,24 @@ def encode_program(program: AdProgram) -> bytes:
         return msgspec.msgpack.encode(program)
     except (UnicodeEncodeError, OverflowError, RecursionError) as error:
         raise _invalid(f"{program.path} holds a value that cannot travel: {error}") from error
+
+
+def pack_program(
+    root: msgspec.Raw,
+    *,
+    path: str,
+    platform: Platform,
+    target: str,
+    fragments: dict[Digest, PackedFragment],
+) -> bytes:
+    """Return the bytes of the program of these packed scripts. Reasons: `program_invalid`."""
+    packed = _PackedProgram(
+        path=path, platform=platform, target=target, root=root, fragments=fragments
+    )
+    try:
+        return msgspec.msgpack.encode(packed)
+    except UnicodeEncodeError as error:
+        raise _invalid(f"{path} holds a value that cannot travel: {error}") from error
 
 
 def decode_program(data: bytes) -> AdProgram:

@@ -1,17 +1,20 @@
-"""One `.ad` file as preflight sees it: the script, its own problems, and its composition facts.
+"""Reading one `.ad` file: the script, its own problems, and its composition facts.
 
-`read_source` is a pure function of the bytes. `AdReader` remembers its results for the time of one
-preflight, so a fragment that many flows share is read once.
+`read_source` is a pure function of the bytes: where a file stands is told afterwards, so equal
+bytes are read once. `AdReader` remembers its results for the time of one preflight, so a fragment
+that many flows share is read once too. What many files say may come from a cache or from helper
+processes, by way of the `Bulk` that a reader is given.
 
 May be imported by: runner.preflight, runner.cli. Imports: runner.compose, runner.formats.ad,
 runner.model.
 """
 
-from typing import Literal, TypeAlias, final
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol, TypeAlias, final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from runner.compose.bound import BYTE_LIMIT
 from runner.compose.fact import IncludeSite, LocalFault, SourceFacts, VariableUse
 from runner.compose.source import Source
 from runner.formats.ad import digest as ad_digest, fragment
@@ -19,73 +22,68 @@ from runner.formats.ad.check import check_actions
 from runner.formats.ad.fragment import ScriptKind
 from runner.formats.ad.parser import ReadScript, read_script
 from runner.formats.ad.place import Places
+from runner.formats.ad.reading import AdSource, decode_source, pack_script, place_source
 from runner.formats.ad.script import Action, AdNode, AdScript, Include
 from runner.formats.ad.variables import script_names
 from runner.model.finding import Finding
 from runner.model.ids import Digest
 
 AdLevel: TypeAlias = Literal["main", "0.21"]
-_FOREIGN_SUFFIXES = (".yaml", ".yml")
 _HEAD_BYTES = 64 * 1024
 
 
-class AdSource(Struct, frozen=True, kw_only=True):
-    """What was read from one file.
+class Bulk(Protocol):
+    """Reads many files at once, each to the bytes of its `AdSource`."""
 
-    `findings` are problems of the file by itself. In a fragment they leave out what is a
-    composition fault of whoever includes it: parse errors, unsafe commands, a bad entry guard.
-    Where a later version's guard stands, nothing is said about the body, whose grammar is not
-    known. `platform_line` is the line that states the platform, 0 without any. Of an oversized
-    file only the kind, the guards and the header of its beginning are there (`is_cut`).
-    `places` finds the columns of what is found later.
-    """
-
-    path: str
-    kind: ScriptKind
-    script: AdScript
-    findings: tuple[Finding, ...]
-    facts: SourceFacts
-    guard_fault: LocalFault | None = None
-    platform_line: int = 0
-    is_cut: bool = False
-    places: Places | None = None
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether the grammar was followed from the first line to the last."""
-        has_errors = any(finding.reason == "parse_error" for finding in self.findings)
-        return self.guard_fault is None and not self.is_cut and not has_errors
+    def read(self, files: Sequence[bytes], *, level: AdLevel) -> Iterable[bytes | None]:
+        """Yield, for each file in order, what was read; `None` where the caller must read."""
+        ...
 
 
 def read_source(source: Source, *, level: AdLevel = "main") -> AdSource:
     """Read one file. Never fails: what is wrong is in the result."""
-    if source.is_oversized:
-        return _read_head(source, level)
-    read = read_script(source.data, path=source.path, level=level)
-    places = Places(source.data, level=level)
-    kind = fragment.kind_of_script(read.script)
-    guards = read.script.guards
+    return place_source(read_bytes(source.data, level=level), source.path)
+
+
+def read_bytes(data: bytes, *, level: AdLevel = "main") -> AdSource:
+    """Read the bytes of a file, wherever it stands."""
+    if len(data) > BYTE_LIMIT:
+        return _read_head(data, level)
+    read = read_script(data, path="", level=level)
+    script = read.script
+    kind = fragment.kind_of_script(script)
+    steps = ad_digest.render_steps(script.nodes)
+    places = Places(data, level=level)
+    packed = pack_script(script)
+    is_sound = packed is not None  # Then every text in it is one.
     findings: tuple[Finding, ...]
     if kind == "fragment":
-        checked = check_actions(read.script, path=source.path, places=places)
-        facts = _fragment_facts(source.path, read)
+        facts = _fragment_facts(read, steps)
+        checked = check_actions(script, path="", places=places, is_encodable=is_sound)
         findings = _not_composed(checked, facts)
-    elif guards and guards[0].version != fragment.GUARD_VERSION:
-        facts = SourceFacts(unsupported=fragment.find_unsupported(read.script, ()))
+    elif script.guards and script.guards[0].version != fragment.GUARD_VERSION:
+        facts = SourceFacts(unsupported=fragment.find_unsupported(script, ()))
         findings = ()
     else:
-        checked = check_actions(read.script, path=source.path, places=places)
-        facts = _root_facts(source.path, read, kind)
-        findings = (*read.findings, *checked, *_find_empty(source.path, read))
+        facts = _root_facts(read, kind)
+        checked = check_actions(script, path="", places=places, is_encodable=is_sound)
+        findings = (*read.findings, *checked, *_find_empty(read))
+    hint, hint_line = ad_digest.find_platform_hint(script)
     return AdSource(
-        path=source.path,
         kind=kind,
-        script=read.script,
+        context=script.context,
+        env=script.env,
+        guard=next(iter(script.guards), None),
+        guard_fault=fragment.find_guard_fault(script),
         findings=findings,
         facts=facts,
-        guard_fault=fragment.find_guard_fault(read.script),
-        platform_line=ad_digest.find_platform_hint(read.script)[1] or read.platform_line,
-        places=places,
+        platform_hint=hint,
+        platform_line=hint_line or read.platform_line,
+        app=_first_app(script),
+        steps=steps,
+        numbered_steps=ad_digest.render_numbered_steps(script.nodes) if kind == "flat" else "",
+        packed=packed,
+        unpacked=script if packed is None else None,
     )
 
 
@@ -93,8 +91,9 @@ def read_source(source: Source, *, level: AdLevel = "main") -> AdSource:
 class AdReader:
     """Reads sources for the walk over closures and keeps what it read."""
 
-    def __init__(self, *, level: AdLevel = "main") -> None:
+    def __init__(self, *, level: AdLevel = "main", bulk: Bulk | None = None) -> None:
         self._level = level
+        self._bulk = bulk
         self.sources: dict[str, AdSource] = {}
 
     def facts(self, source: Source) -> SourceFacts:
@@ -109,6 +108,16 @@ class AdReader:
             self.sources[source.path] = known
         return known
 
+    def read_all(self, sources: Sequence[Source]) -> None:
+        """Read many sources, in bulk where there is a way to."""
+        if self._bulk is None:
+            return
+        files = [source.data for source in sources]
+        for source, data in zip(sources, self._bulk.read(files, level=self._level), strict=True):
+            read = None if data is None else decode_source(data)
+            if read is not None:
+                self.sources[source.path] = place_source(read, source.path)
+
     def repinned(self, path: str, pins: dict[int, Digest]) -> Digest | None:
         """Return the fragment digest of a file that was read, with some pins replaced."""
         known = self.sources[path]
@@ -122,47 +131,52 @@ class AdReader:
                 ordinal += 1
             else:
                 nodes.append(node)
-        script = replace(known.script, nodes=tuple(nodes))
-        return ad_digest.fragment_digest(
-            script, platform=script.context.platform, target=script.context.target
-        )
+        return ad_digest.fragment_digest_of(ad_digest.render_steps(nodes), known.context)
 
 
-def _read_head(source: Source, level: AdLevel) -> AdSource:
+def _read_head(data: bytes, level: AdLevel) -> AdSource:
     """Read what stands in the first whole lines of a file that is too large."""
-    head = source.data[:_HEAD_BYTES].rpartition(b"\n")[0]
-    read = read_script(head, path=source.path, level=level)
+    head = data[:_HEAD_BYTES].rpartition(b"\n")[0]
+    read = read_script(head, path="", level=level)
     kind = fragment.kind_of_script(read.script)
     guard_fault = fragment.find_guard_fault(read.script)
-    unsupported = _foreign(source.path) or guard_fault
+    unsupported = guard_fault
     if unsupported is None and kind != "fragment":
         unsupported = fragment.find_unsupported(read.script, ())
     return AdSource(
-        path=source.path,
         kind=kind,
-        script=replace(read.script, nodes=()),
-        findings=(),
+        context=read.script.context,
+        env=read.script.env,
+        guard=next(iter(read.script.guards), None),
+        guard_fault=guard_fault,
         facts=SourceFacts(
             is_fragment=kind == "fragment" and guard_fault is None, unsupported=unsupported
         ),
-        guard_fault=guard_fault,
         platform_line=read.platform_line,
         is_cut=True,
+        unpacked=replace(read.script, nodes=()),
     )
 
 
-def _find_empty(path: str, read: ReadScript) -> tuple[Finding, ...]:
+def _first_app(script: AdScript) -> str:
+    for node in script.nodes:
+        if isinstance(node, Action) and node.command == "open" and node.positionals:
+            return node.positionals[0]
+    return ""
+
+
+def _find_empty(read: ReadScript) -> tuple[Finding, ...]:
     """Find a flow without any step; one with unreadable lines may have had some."""
     if read.script.nodes or read.findings:
         return ()
     line = read.script.guards[0].line if read.script.guards else 1
     message = "the flow has no steps, so there is nothing to run"
-    return (Finding(reason="flow_empty", path=path, line=line, message=message),)
+    return (Finding(reason="flow_empty", path="", line=line, message=message),)
 
 
-def _fragment_facts(path: str, read: ReadScript) -> SourceFacts:
+def _fragment_facts(read: ReadScript, steps: str) -> SourceFacts:
     script = read.script
-    unsupported = _foreign(path) or fragment.find_unsupported(script, read.findings)
+    unsupported = fragment.find_unsupported(script, read.findings)
     includes = _include_sites(script, kind="fragment")
     is_pinned = all(site.pin is not None and not site.reference_problem for site in includes)
     missing = fragment.find_entry_missing(script)
@@ -173,9 +187,7 @@ def _fragment_facts(path: str, read: ReadScript) -> SourceFacts:
         unsupported=unsupported,
         includes=includes,
         loose_references=_loose_references(read),
-        digest=ad_digest.fragment_digest(
-            script, platform=script.context.platform, target=script.context.target
-        )
+        digest=ad_digest.fragment_digest_of(steps, script.context)
         if unsupported is None and is_pinned
         else None,
         steps=_own_steps(script),
@@ -188,10 +200,10 @@ def _fragment_facts(path: str, read: ReadScript) -> SourceFacts:
     )
 
 
-def _root_facts(path: str, read: ReadScript, kind: ScriptKind) -> SourceFacts:
+def _root_facts(read: ReadScript, kind: ScriptKind) -> SourceFacts:
     script = read.script
     return SourceFacts(
-        unsupported=_foreign(path) or fragment.find_unsupported(script, ()),
+        unsupported=fragment.find_unsupported(script, ()),
         includes=_include_sites(script, kind=kind),
         # To a flat script, which has no includes, the comment is like any other.
         loose_references=() if kind == "flat" else _loose_references(read),
@@ -254,14 +266,6 @@ def _loose_references(read: ReadScript) -> tuple[LocalFault, ...]:
         )
         for line, reference in read.loose_references
         if reference.version == 1  # A later one is an ordinary comment until an include has it.
-    )
-
-
-def _foreign(path: str) -> LocalFault | None:
-    if not path.lower().endswith(_FOREIGN_SUFFIXES):
-        return None
-    return LocalFault(
-        feature="cross_format", message="it is a flow of another format; include `.ad` fragments"
     )
 
 

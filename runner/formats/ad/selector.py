@@ -220,7 +220,8 @@ def _split_tokens(text: str, masked: str) -> Iterator[tuple[str, int]]:
         if word != "||" and masked[end : end + 1] in _QUOTES:
             _refuse_quote(text, masked, end, end + 1)
         yield word, start
-    _refuse_quote(text, masked, end, len(masked))
+    if end < len(masked):
+        _refuse_quote(text, masked, end, len(masked))
 
 
 def _refuse_quote(text: str, masked: str, start: int, end: int) -> None:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from runner.compose.source import Source
-from runner.formats.ad.reader import AdReader, AdSource, read_source
+from runner.formats.ad.reader import AdReader, read_source
+from runner.formats.ad.reading import AdSource
 
 HEAD = "fragment-v1\ncontext platform=android target=mobile\n"
 EVIDENCE = {"id": "home", "role": "heading", "label": "Home", "verification": "verified"}
