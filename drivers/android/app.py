@@ -22,6 +22,8 @@ from runner.errors import DeviceError
 from runner.model.action import CloseApp, OpenApp
 
 FOCUS_LIMIT_S: Final = 5.0
+FOCUS_LOOKS: Final = 3
+"""Looks without the app before it counts as not started: time alone may be a slow phone's."""
 CLOSE_LIMIT_S: Final = 2.0
 _POLL_S: Final = 0.1
 
@@ -67,9 +69,11 @@ async def close_app(line: Line, action: CloseApp) -> None:
     """Stop the app, and wait a little until another is in front. Reasons: those of `Line.run`."""
     package = action.app.partition("/")[0]
     await line.expect(f"am force-stop {shlex.quote(package)}")
-    with trio.move_on_after(CLOSE_LIMIT_S):
-        while (await read_screen_facts(line)).foreground == package:  # noqa: ASYNC110  remote
-            await trio.sleep(_POLL_S)
+    limit = trio.current_time() + CLOSE_LIMIT_S
+    while trio.current_time() < limit:
+        if (await read_screen_facts(line)).foreground != package:
+            return
+        await trio.sleep(_POLL_S)
 
 
 async def read_screen_facts(line: Line) -> ScreenFacts:
@@ -141,15 +145,19 @@ async def _start(line: Line, launch: Launch) -> ShellAnswer:
 
 
 async def _wait_in_front(line: Line, action: OpenApp, packages: set[str]) -> None:
-    foreground = ""
-    with trio.move_on_after(FOCUS_LIMIT_S):
-        while True:
-            answer = await line.run(SCREEN_FACTS)
-            foreground = read_facts(answer.text).foreground
-            # The focused app's own line counts too: a permission prompt may stand before it.
-            if any(f" {package}/" in answer.text for package in packages):
-                return
-            await trio.sleep(_POLL_S)
+    """Look until the app is in front. Each look has the time that the line gives to a command."""
+    limit = trio.current_time() + FOCUS_LIMIT_S
+    looks = 0
+    while True:
+        answer = await line.run(SCREEN_FACTS)
+        looks += 1
+        # The focused app's own line counts too: a permission prompt may stand before it.
+        if any(f" {package}/" in answer.text for package in packages):
+            return
+        if looks >= FOCUS_LOOKS and trio.current_time() >= limit:
+            break
+        await trio.sleep(_POLL_S)
+    foreground = read_facts(answer.text).foreground
     package = (action.app or "").partition("/")[0]
     alive = (await line.run(f"pidof {shlex.quote(package)}")).text
     raise DeviceError(

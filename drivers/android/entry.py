@@ -92,9 +92,12 @@ async def hide_keyboard(line: Line) -> None:
         if not (await read_screen_facts(line)).keyboard_shown:
             return
         await line.expect(keys_command(KEY_ESCAPE))
-        with trio.move_on_after(_HIDE_LIMIT_S):
-            while (await read_screen_facts(line)).keyboard_shown:  # noqa: ASYNC110  remote state
-                await trio.sleep(_POLL_S)
+        limit = trio.current_time() + _HIDE_LIMIT_S
+        while (await read_screen_facts(line)).keyboard_shown:
+            if trio.current_time() >= limit:
+                break
+            await trio.sleep(_POLL_S)
+        else:
             return
     raise DeviceError(
         kind="product",

@@ -16,11 +16,12 @@ from drivers.android.smartsocket import AdbEndpoint
 
 @dataclass(frozen=True)
 class Shell:
-    """A finished command."""
+    """A finished command, answered after some seconds."""
 
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int = 0
+    after_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,8 @@ async def open_scripted_server(script: Script) -> AsyncIterator[ScriptedServer]:
                 case Refuse(text=text):
                     await stream.send_all(b"FAIL" + block(text))
                     return
-                case Shell():
+                case Shell(after_s=after_s):
+                    await trio.sleep(after_s)
                     await stream.send_all(b"OKAY" + shell_packets(reply))
                     return
                 case Raw(data=data, stall=stall):

@@ -1,7 +1,8 @@
 """`wait`: poll the screen until a condition holds, and say truthfully why it did not.
 
 A look that ended after the deadline still counts when it succeeds: a wait never throws away the
-proof that it asked for. When it fails:
+proof that it asked for. Where the first look alone used up the time, another one follows, because
+one look by a slow device says nothing about the app. When a wait fails:
 
     no readable look                                    wait_capture_stalled
     earlier looks readable, the last one was not        wait_deadline_exceeded
@@ -86,7 +87,7 @@ def poll_until(stage: Stage, condition: Condition, timeout_ms: int) -> Steps[str
                 outcome=_outcome(snapshot, is_over=is_over),
             )
         )
-        if is_over:
+        if is_over and (timeline.captures > 1 or not timeout_ms):
             details = timeline.details(deadline.waited_ms(stage.now_ms))
             raise _timeout_error(condition, seen, timeline, timeout_ms, details)
         if stage.now_ms - told_ms >= PROGRESS_EVERY_MS:

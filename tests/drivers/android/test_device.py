@@ -265,6 +265,31 @@ async def test_an_app_that_never_comes_to_the_front_failed_or_crashed(
     assert (error.kind, error.reason) == ("product", reason)
 
 
+async def test_a_slow_phone_gets_three_looks_before_its_app_counts_as_not_started(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    assert autojump_clock.current_time() >= 0
+    other = Shell(focus("com.android.launcher"), after_s=4)
+    open_at_last = Phone({"^wm size": [other, other, Shell(focus(APP), after_s=4)]})
+    async with opened(open_at_last) as device:
+        await device.perform(OpenApp(app=f"{APP}/.Main"))
+    never = Phone({"^wm size": other, "pidof": Shell(b"4711\n")})
+
+    assert "app_start_failed" == (await failure(never, OpenApp(app=f"{APP}/.Main"))).reason
+    assert 3 == len(never.ran("^wm size"))
+
+
+async def test_a_phone_that_is_too_slow_to_be_looked_at_is_no_fault_of_the_app(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    assert autojump_clock.current_time() >= 0
+    phone = Phone({"^wm size": Shell(focus(APP), after_s=30)})
+
+    error = await failure(phone, OpenApp(app=f"{APP}/.Main"))
+
+    assert ("device_call_deadline", "driver_fault") == (error.reason, error.kind)
+
+
 async def test_an_app_behind_a_permission_prompt_is_open() -> None:
     prompt = focus("com.android.permissioncontroller")
     behind = f"mFocusedApp=ActivityRecord{{2 u0 {APP}/.Main t1}}\n".encode()

@@ -99,6 +99,18 @@ def test_success_in_a_capture_that_crossed_the_deadline_counts() -> None:
     assert played.outcome.failure is None
 
 
+def test_where_the_first_look_alone_used_up_the_time_another_one_decides() -> None:
+    slow = Frame(screen=BLANK, takes_ms=1500)
+    late = run('wait "id=home" 1000', slow, Frame(screen=HOME, from_ms=1500, takes_ms=1500))
+    still = run("wait stable 500 1000", Frame(screen=HOME, takes_ms=1500))
+    never = run('wait "id=home" 1000', slow)
+
+    assert late.outcome.failure is None
+    assert still.outcome.failure is None
+    assert [(0, 1500, "readable"), (1501, 1500, "readable")] == polls(never)
+    assert "wait_target_absent" == failure(never).reason
+
+
 def test_a_capture_that_used_up_the_time_after_readable_ones_is_told() -> None:
     played = run(
         'wait "id=home" 1000',
