@@ -15,15 +15,16 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, final
 
 import trio
 
-from drivers.android.refusal import answer_invalid
+from drivers.android.refusal import answer_invalid, server_lost
 from drivers.android.smartsocket import AdbEndpoint, Connection, ask_server, open_host_service
 from runner.errors import DeviceError, GridError
 
@@ -34,6 +35,9 @@ PROBE_LIMIT_S: Final = 2.0
 CONNECT_LIMIT_S: Final = 15.0
 """The server itself gives a silent address ten seconds."""
 
+REVIVALS: Final = 3
+"""How often a server that ends is started again within a minute."""
+_REVIVAL_WINDOW_S: Final = 60.0
 _STOP_LIMIT_S: Final = 2.0
 _POLL_S: Final = 0.02
 _OUTPUT_BYTES: Final = 16 * 1024
@@ -58,14 +62,28 @@ def bundled_adb() -> Path:
 
 @final
 class AdbServer:
-    """A running server that this process owns."""
+    """A running server that this process owns; made by `open_adb_server`.
 
-    def __init__(self, *, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    The listening socket stays with us, so a server that died can be followed by another on the
+    same port, and nobody else can take the port in between.
+    """
+
+    def __init__(
+        self, *, listener: socket.socket, launch: Callable[[], subprocess.Popen[bytes]], log: Path
+    ) -> None:
         self.host = "127.0.0.1"
-        self.port = port
-        self.pid = process.pid
-        self._process = process
+        self.port: int = listener.getsockname()[1]
+        self._listener = listener
+        self._launch = launch
         self._log = log
+        self._process = launch()
+        self._lock = trio.Lock()
+        self._revived: list[float] = []
+
+    @property
+    def pid(self) -> int:
+        """The process of the server that runs, or ran last."""
+        return self._process.pid
 
     @property
     def endpoint(self) -> AdbEndpoint:
@@ -78,11 +96,35 @@ class AdbServer:
 
     async def wait_ended(self) -> None:
         """Return when the server has ended, by itself or by us."""
-        while self._process.poll() is None:  # noqa: ASYNC110  a process sets no event of ours
+        process = self._process
+        while process.poll() is None:  # noqa: ASYNC110  a process sets no event of ours
             await trio.sleep(_POLL_S)
+
+    async def revive(self) -> None:
+        """Start the server again if it has ended, `REVIVALS` times a minute at most.
+
+        It knows no device then: those behind TCP have to be connected again.
+
+        Reasons: `adb_server_lost`, `adb_server_failed`.
+        """
+        async with self._lock:
+            if self._process.poll() is None:
+                return
+            now = trio.current_time()
+            self._revived = [*(at for at in self._revived if now - at < _REVIVAL_WINDOW_S), now]
+            if len(self._revived) > REVIVALS:
+                self._listener.close()  # Whoever asks now is refused instead of kept waiting.
+                why = f"it ended {len(self._revived)} times within a minute"
+                words = self.read_output()[-500:]
+                raise server_lost(
+                    host=self.host, port=self.port, why=f"{why}, saying {words!r}" if words else why
+                )
+            self._process = self._launch()
+            await _wait_ready(self)
 
     async def stop(self) -> None:
         """End the process and wait for it."""
+        self._listener.close()
         for end in (self._process.terminate, self._process.kill):
             end()
             with trio.move_on_after(_STOP_LIMIT_S):
@@ -112,15 +154,16 @@ async def open_adb_server(
         settings = _environment(usb=usb, emulators=emulators, mdns=mdns, home=home)
         log = Path(folder) / "server.log"
         with _bind(port) as listener:
-            bound: int = listener.getsockname()[1]
-            process = _start(binary or bundled_adb(), listener=listener, settings=settings, log=log)
-        server = AdbServer(port=bound, process=process, log=log)
-        try:
-            await _wait_ready(server)
-            yield server
-        finally:
-            with trio.CancelScope(shield=True):
-                await server.stop()
+            launch = partial(
+                _start, binary or bundled_adb(), listener=listener, settings=settings, log=log
+            )
+            server = AdbServer(listener=listener, launch=launch, log=log)
+            try:
+                await _wait_ready(server)
+                yield server
+            finally:
+                with trio.CancelScope(shield=True):
+                    await server.stop()
 
 
 async def server_version(host: str, port: int) -> int:

@@ -5,10 +5,10 @@ The only place where concrete drivers and the grid meet.
 May be imported by: runner.cli. Imports: everything.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import trio
 from msgspec import Struct
@@ -22,6 +22,7 @@ from drivers.android.server import (
     open_adb_server,
     track_devices,
 )
+from drivers.android.smartsocket import AdbEndpoint
 from drivers.ios.device import open_ios_device
 from drivers.ios.usbmux import DEFAULT_SOCKET, UsbmuxTarget
 from drivers.protocol import Device, WaitLost
@@ -33,6 +34,8 @@ from runner.model.failure import Failure, failure_of
 from runner.model.ids import DeviceId
 
 _USABLE: Final = "device"
+
+Revive: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class OpenGrid(Struct, frozen=True, kw_only=True):
@@ -54,23 +57,24 @@ async def open_grid(inventory: Inventory) -> AsyncIterator[OpenGrid]:
         troubles: list[Failure] = []
         for adb in inventory.adb:
             try:
-                host, port = await _enter_server(stack, adb)
-                troubles += await _connect_all(host, port, adb.connect)
-                entries += await _android_entries(host, port, adb, inventory)
+                endpoint, revive = await _enter_server(stack, adb)
+                troubles += await _connect_all(endpoint.host, endpoint.port, adb.connect)
+                entries += await _android_entries(endpoint, revive, adb, inventory)
             except RunnerError as error:
                 troubles.append(failure_of(error))
         entries += [_ios_entry(wda, inventory) for wda in inventory.wda]
         yield OpenGrid(entries=tuple(entries), troubles=tuple(troubles))
 
 
-async def _enter_server(stack: AsyncExitStack, adb: AdbEntry) -> tuple[str, int]:
+async def _enter_server(stack: AsyncExitStack, adb: AdbEntry) -> tuple[AdbEndpoint, Revive]:
+    """Return where the server listens, and what to call before a lost phone is looked for."""
     if not adb.owned:
         await check_server(adb.host, adb.port)
-        return adb.host, adb.port
+        return AdbEndpoint(adb.host, adb.port), trio.lowlevel.checkpoint
     server = await stack.enter_async_context(
         open_adb_server(port=adb.port or None, usb=not adb.connect, keys="user")
     )
-    return server.host, server.port
+    return server.endpoint, server.revive
 
 
 async def _connect_all(host: str, port: int, addresses: Sequence[str]) -> list[Failure]:
@@ -91,8 +95,9 @@ async def _connect_all(host: str, port: int, addresses: Sequence[str]) -> list[F
 
 
 async def _android_entries(
-    host: str, port: int, adb: AdbEntry, inventory: Inventory
+    endpoint: AdbEndpoint, revive: Revive, adb: AdbEntry, inventory: Inventory
 ) -> list[PoolEntry]:
+    host, port = endpoint.host, endpoint.port
     listed = [serial for serial, _ in await list_devices(host, port)]
     # A stated phone that the server does not list is awaited: it may come back.
     serials = listed if adb.serials is None else adb.serials
@@ -105,7 +110,9 @@ async def _android_entries(
                 is_virtual=inventory.lab is not None,
                 tags=adb.tags,
             ),
-            open_device=partial(_open_android, host, port, serial, is_tcp=serial in adb.connect),
+            open_device=partial(
+                _open_android, endpoint, revive, serial, is_tcp=serial in adb.connect
+            ),
             watch=_watch_android(host, port, serial),
         )
         for serial in serials
@@ -114,12 +121,15 @@ async def _android_entries(
 
 @asynccontextmanager
 async def _open_android(
-    host: str, port: int, serial: str, *, is_tcp: bool
+    endpoint: AdbEndpoint, revive: Revive, serial: str, *, is_tcp: bool
 ) -> AsyncIterator[Device]:
     """Open a phone; a TCP phone that the server has lost is connected anew first.
 
-    The server answers "already connected" for a dead connection, so it is cut before.
+    The server answers "already connected" for a dead connection, so it is cut before. An owned
+    server that has ended is started again, and knows no phone then.
     """
+    host, port = endpoint.host, endpoint.port
+    await revive()
     if is_tcp and dict(await list_devices(host, port)).get(serial) != _USABLE:
         await disconnect(host, port, serial)
         await connect(host, port, serial)

@@ -1,5 +1,8 @@
 """Devices in trouble during a real sweep: nothing lost, nothing blamed on the product."""
 
+import os
+import re
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -71,6 +74,38 @@ def test_a_lost_device_costs_an_attempt_and_no_verdict(
     for plan in plans:
         lost = [one for one in plan["attempts"] if one["outcome"] == "infra"]
         assert all(one["failure"]["kind"] != "product" for one in lost)
+
+
+def test_an_owned_adb_server_that_dies_is_started_again(tmp_path: Path) -> None:
+    flows = write_flows(tmp_path / "flows", FLOWS)
+    run = tmp_path / "run"
+    with lab_of(tmp_path, android=2, ios=0) as lab:
+        grid = tmp_path / "owned.toml"
+        stated = lab.read_text().replace("owned = false", "owned = true")
+        grid.write_text(re.sub(r"^port = .*\n", "", stated, flags=re.MULTILINE))
+        process = start("run", flows, "--grid", grid, "--out", run, "--json")
+        wait_for(lambda: committed_kinds(run).count("step_finished") >= 3)
+        os.kill(_adb_server_of(process.pid), signal.SIGKILL)
+        ended = finish(process)
+
+    plans = ended.json["plans"]
+    assert ["passed"] * len(FLOWS) == [plan["verdict"] for plan in plans], ended.err
+    lost = [
+        one["failure"] for plan in plans for one in plan["attempts"] if one["outcome"] == "infra"
+    ]
+    assert 1 <= len(lost) <= 2
+    assert "product" not in {failure["kind"] for failure in lost}
+
+
+def _adb_server_of(parent: int) -> int:
+    """Return the process of the adb server that a run owns."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    (server,) = [
+        int(child)
+        for child in children
+        if b"acceptfd" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+    return server
 
 
 def test_a_slow_device_is_slow_and_nothing_else(tmp_path: Path) -> None:

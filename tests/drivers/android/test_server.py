@@ -12,6 +12,7 @@ import trio
 
 from drivers.android.server import (
     PROTOCOL_VERSION,
+    REVIVALS,
     bundled_adb,
     check_server,
     connect,
@@ -93,6 +94,33 @@ async def test_the_end_of_the_server_is_noticed() -> None:
 
     assert caught.value.reason == "adb_server_lost"
     assert caught.value.kind == "driver_fault"
+
+
+@pytest.mark.slow
+async def test_a_server_that_died_is_started_again_on_its_port_a_few_times() -> None:
+    async with open_adb_server() as server:
+        await server.revive()
+        port, pids = server.port, [server.pid]
+        for _ in range(REVIVALS):
+            os.kill(server.pid, signal.SIGKILL)
+            await server.wait_ended()
+            async with trio.open_nursery() as nursery:  # Several may ask at once.
+                nursery.start_soon(server.revive)
+                nursery.start_soon(server.revive)
+            pids.append(server.pid)
+
+            assert PROTOCOL_VERSION == await server_version("127.0.0.1", port)
+        os.kill(server.pid, signal.SIGKILL)
+        await server.wait_ended()
+        with pytest.raises(DeviceError) as caught:
+            await server.revive()
+        with pytest.raises(DeviceError) as refused:
+            await server_version("127.0.0.1", port)
+
+    assert 1 + REVIVALS == len(set(pids))
+    assert "adb_server_lost" == caught.value.reason == refused.value.reason
+    assert "ended 4 times" in caught.value.message
+    assert not any(map(is_alive, pids))
 
 
 @pytest.mark.slow
