@@ -5,9 +5,10 @@ May be imported by: grid, runner.cli, tests. Imports: grid.message, runner.model
 
 from typing import Final, Protocol, final
 
-from grid.message import ArtifactKind, ArtifactPiece
+from grid.message import ArtifactPiece
 from runner.errors import GridError
 from runner.model.address import StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import ArtifactStored
 from runner.model.ids import AttemptId
 

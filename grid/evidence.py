@@ -11,8 +11,8 @@ from typing import Final, Protocol, TypeVar
 import trio
 
 from drivers.protocol import Device, ScreenRead
-from grid.message import ArtifactKind
 from grid.play import failure_of_any
+from runner.model.artifact import ArtifactKind
 
 _Piece = TypeVar("_Piece")
 

@@ -10,13 +10,14 @@ message, is a typed error; whoever meets it closes the channel.
 May be imported by: grid, tests. Imports: runner.model, runner.errors, msgspec.
 """
 
-from typing import Final, Literal, TypeAlias, final
+from typing import Final, TypeAlias, final
 
 import msgspec
 from msgspec import Struct
 
 from runner.errors import GridError
 from runner.model.address import Provenance, StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import Event
 from runner.model.failure import Failure
 from runner.model.ids import AttemptId, PlanId
@@ -27,8 +28,6 @@ PROTOCOL_VERSION: Final = 1
 MAX_FRAME_BYTES: Final = 16 * 1024 * 1024
 MAX_PIECE_BYTES: Final = 1024 * 1024
 _HEADER_BYTES: Final = 4
-
-ArtifactKind: TypeAlias = Literal["screenshot", "hierarchy", "device_log", "divergence", "other"]
 
 
 class Hello(Struct, frozen=True, gc=False, kw_only=True, tag="hello"):

@@ -29,6 +29,7 @@ from runner.machine.intent import (
     Acted,
     ActFailed,
     Intent,
+    Keep,
     Look,
     Machine,
     Observation,
@@ -73,8 +74,8 @@ class Listener(Protocol):
         """Take an event about a step."""
         ...
 
-    def keep_screen(self, shoot: Shoot, png: bytes) -> None:
-        """Take a screenshot."""
+    def keep_artifact(self, asked: Shoot | Keep, data: bytes) -> None:
+        """Take a screenshot, or what the interpreter wants to be kept."""
         ...
 
 
@@ -143,6 +144,9 @@ class Play:
                 return Resumed(at_ms=self._now_ms())
             case Shoot():
                 return await self._shoot(intent)
+            case Keep(data=data):
+                self._listener.keep_artifact(intent, data)
+                return Resumed(at_ms=self._now_ms())
             case _:
                 assert_never(intent)
 
@@ -158,7 +162,7 @@ class Play:
         png = await self._command(self._device.screenshot)
         if isinstance(png, Failure):
             return ActFailed(failure=png, at_ms=self._now_ms())
-        self._listener.keep_screen(shoot, png)
+        self._listener.keep_artifact(shoot, png)
         return Acted(at_ms=self._now_ms())
 
     async def _command(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | Failure:

@@ -19,13 +19,14 @@ from msgspec.structs import replace
 from drivers.protocol import Device, WaitLost
 from grid.channel import HEARTBEAT_S, Channel, open_channel, phase_of
 from grid.evidence import collect_evidence
-from grid.message import ArtifactKind, ArtifactPiece, Assign, Cancel, Ended
+from grid.message import ArtifactPiece, Assign, Cancel, Ended
 from grid.outbox import Outbox, Stamp
 from grid.play import Play, Played, TimeLimits, failure_of_any, fault_of
 from runner.clock import Clock
 from runner.errors import DeviceError, GridError, RunnerError
-from runner.machine.intent import Machine, MachineInputs, Shoot, Tell
+from runner.machine.intent import Keep, Machine, MachineInputs, Shoot, Tell
 from runner.model.address import Provenance, StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import Logged
 from runner.model.failure import Failure, failure_of
 from runner.model.plan import CheckedPlan
@@ -208,10 +209,10 @@ class _Attempt:
             provenance=tell.provenance,
         )
 
-    def keep_screen(self, shoot: Shoot, png: bytes) -> None:
-        """Keep the screenshot of a step."""
-        self._address, self._provenance = shoot.address, shoot.provenance
-        self.keep("screenshot", shoot.name, png)
+    def keep_artifact(self, asked: Shoot | Keep, data: bytes) -> None:
+        """Keep an artifact of a step."""
+        self._address, self._provenance = asked.address, asked.provenance
+        self.keep("screenshot" if isinstance(asked, Shoot) else asked.kind, asked.name, data)
 
     def keep(self, kind: ArtifactKind, name: str, data: bytes) -> None:
         """Keep a piece of evidence of the step at hand."""

@@ -89,6 +89,27 @@ _COMPOSITION: Final = {
         "A fragment was given as a flow of its own.",
         "Run a flow that includes it.",
     ),
+    "fragment_resume_mismatch": ReasonInfo(
+        "INVALID_ARGS",
+        "A resume is about another composition than the one that stands there now.",
+        "Run the plan from its beginning, or restore what it was when the address was taken.",
+    ),
+    "fragment_resume_unsupported": ReasonInfo(
+        "INVALID_ARGS",
+        "A composed plan cannot begin there: a number, a later iteration, or the middle of a "
+        "fragment.",
+        "Begin at a step of the root, or at local step 1 of a fragment.",
+    ),
+    "fragment_capture_conflict": ReasonInfo(
+        "INVALID_ARGS",
+        "A session records a fragment, or has, and the request does not go with it.",
+        "Save or abort the capture, or begin a fresh session.",
+    ),
+    "fragment_repair_unsupported": ReasonInfo(
+        "INVALID_ARGS",
+        "A composed plan is never repaired by writing one script for it.",
+        "Record the fragment anew, then repin its callers from the leaf upward.",
+    ),
 }
 
 # What is wrong with one source or with the request.
@@ -637,6 +658,16 @@ _COMMAND_LINE: Final[Mapping[str, ReasonInfo]] = {
         "INVALID_ARGS",
         "A report or grid file cannot be written where it was asked for.",
         "Give a path in a folder that you may write to.",
+    ),
+    "include_place_invalid": ReasonInfo(
+        "INVALID_ARGS",
+        "An include behind the line that was given would change what the rest of the file says.",
+        "Give another line; `details.near` is the next that will do, for example `--after 7`.",
+    ),
+    "source_changed": ReasonInfo(
+        "COMMAND_FAILED",
+        "A file was changed by somebody else between being read and being written; it was left.",
+        "Look at the change, for example with `git diff FILE`, and give the command again.",
     ),
 }
 

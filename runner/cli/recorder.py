@@ -11,10 +11,10 @@ from typing import final
 
 import trio
 
-from grid.message import ArtifactKind
 from runner.clock import Clock, SystemClock, new_token
 from runner.errors import EvidenceError
 from runner.model.address import Provenance, StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import ArtifactStored, Event, EventBody
 from runner.model.ids import AttemptId, DeviceId, PlanId, RunId
 from runner.record.artifacts import ArtifactStore
@@ -95,13 +95,11 @@ class _Artifacts:
         data: bytes,
     ) -> ArtifactStored:
         """Write one artifact. Reasons: `artifact_unwritable`."""
-        path = Path(name)
         return await trio.to_thread.run_sync(
             partial(
                 self._store.store,
                 kind=kind,
-                name=path.stem,
-                suffix=path.suffix,
+                name=name,
                 attempt_id=attempt_id,
                 address=address,
                 data=data,

@@ -9,6 +9,7 @@ An interpreter is a generator that yields one `Intent` at a time, is resumed wit
     Pause   -> Resumed      (after `ms`)
     Tell    -> Resumed      (at once)
     Shoot   -> Acted | ActFailed   (a screenshot was stored)
+    Keep    -> Resumed      (at once)
 
 A worker that must stop the interpreter closes the generator.
 
@@ -22,6 +23,7 @@ from msgspec import Struct
 
 from runner.model.action import Action
 from runner.model.address import Provenance, StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import EventBody
 from runner.model.failure import Failure
 from runner.model.screen import Snapshot
@@ -59,7 +61,17 @@ class Shoot(Struct, frozen=True, kw_only=True, tag="shoot"):
     provenance: Provenance | None = None
 
 
-Intent: TypeAlias = Look | Act | Pause | Tell | Shoot
+class Keep(Struct, frozen=True, kw_only=True, tag="keep"):
+    """Keep `data` as an artifact of the step."""
+
+    kind: ArtifactKind
+    name: str
+    data: bytes
+    address: StepAddress | None = None
+    provenance: Provenance | None = None
+
+
+Intent: TypeAlias = Look | Act | Pause | Tell | Shoot | Keep
 
 
 class Seen(Struct, frozen=True, kw_only=True, tag="seen"):

@@ -19,6 +19,7 @@ from runner.machine.intent import (
     Acted,
     ActFailed,
     Intent,
+    Keep,
     Look,
     Machine,
     Observation,
@@ -104,7 +105,7 @@ def play_lines(machine: Machine, lines: Sequence[Line], *, with_events: bool = F
                 raise _mismatch(asked, f"{rest[0]!r} was not asked", _outcome(end)) from end
             return Played(outcome=end.value, intents=tuple(asked), ended_ms=now_ms)
         asked.append(intent)
-        if isinstance(intent, Tell) and not with_events:
+        if isinstance(intent, Tell | Keep) and not with_events:
             answer = Resumed(at_ms=now_ms)
             continue
         line = next(expected, None)
@@ -154,7 +155,7 @@ def play_screens(
             case Pause(ms=ms):
                 now_ms += ms
                 answer = Resumed(at_ms=now_ms)
-            case Tell():
+            case Tell() | Keep():
                 answer = Resumed(at_ms=now_ms)
             case _:
                 assert_never(intent)
@@ -211,5 +212,5 @@ def _brief(intent: Intent) -> str:
             return f"act {type(action).__name__}"
         case Pause(ms=ms):
             return f"pause {ms}"
-        case Look() | Shoot() | Tell():
+        case Look() | Shoot() | Tell() | Keep():
             return type(intent).__name__.lower()

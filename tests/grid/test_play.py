@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from grid.play import Play, Played, TimeLimits, failure_of_any
 from runner.errors import DeviceError
-from runner.machine.intent import MachineInputs, Shoot, Tell
+from runner.machine.intent import Keep, MachineInputs, Shoot, Tell
 from runner.model.action import Back
 from runner.model.event import StepFinished, StepStarted
 from runner.model.failure import failure_of
@@ -22,8 +22,8 @@ class Heard:
     def tell(self, tell: Tell) -> None:
         self.tells.append(tell)
 
-    def keep_screen(self, shoot: Shoot, png: bytes) -> None:
-        self.shots.append((shoot.name, png))
+    def keep_artifact(self, asked: Shoot | Keep, data: bytes) -> None:
+        self.shots.append((asked.name, data))
 
 
 class Stage:

@@ -8,10 +8,10 @@ from pathlib import Path
 import trio
 from msgspec.structs import replace
 
-from grid.message import ArtifactKind
 from grid.pool import GridPool, PoolEntry, PoolSettings, open_pool
 from runner.errors import EvidenceError
 from runner.model.address import StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import ArtifactStored
 from runner.model.ids import AttemptId, RunId
 from runner.model.plan import CheckedPlan

@@ -1,17 +1,20 @@
 """The divergence report: where and how a replay left its recording, bounded and redacted.
 
 Pure. The three kinds that concern the target bring what was recorded and observed and no
-suggestions; `action-failure` brings suggestions. Every text is masked, then cut to 256 bytes; a
-report over 24,576 bytes loses its screen first.
+suggestions; `action-failure` brings suggestions. Every text is masked, then cut to 256 bytes. A
+report over the ceiling of its level loses its screen first, then what else has many parts; the
+whole is an artifact then, which the report names.
 
 May be imported by: runner.formats.ad, tests. Imports: runner.formats.ad, runner.model.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from runner.compose.authority import why_not_resumable
 from runner.formats.ad.aim import describe_node
 from runner.formats.ad.mask import TEXT_BYTES, Mask, mask_value
 from runner.formats.ad.role import normalize_type
@@ -20,13 +23,32 @@ from runner.formats.ad.stage import DivergenceKind, Unavailable
 from runner.formats.ad.suggestion import suggest
 from runner.formats.ad.target import Binding, Evidence, canonical_text, is_container_present
 from runner.formats.ad.tree import is_on_screen
-from runner.model.address import Provenance, RootOwner, StepAddress
+from runner.model.address import Provenance, StepAddress
 from runner.model.failure import Failure
 from runner.model.ids import Digest
 from runner.model.screen import Node, Snapshot
 
-REPORT_BYTES: Final = 24_576
-REF_LIMIT: Final = 20
+ARTIFACT_NAME: Final = "divergence.json"
+
+ResponseLevel: TypeAlias = Literal["digest", "default", "full"]
+"""How much a reader wants to be told."""
+
+
+class Ceiling(Struct, frozen=True, kw_only=True):
+    """What a report of one level may hold."""
+
+    report_bytes: int
+    refs: int
+    suggestions: int
+
+
+CEILINGS: Final[Mapping[ResponseLevel, Ceiling]] = {
+    "digest": Ceiling(report_bytes=8_192, refs=8, suggestions=0),
+    "default": Ceiling(report_bytes=24_576, refs=20, suggestions=5),
+    "full": Ceiling(report_bytes=65_536, refs=20, suggestions=5),
+}
+_DROPPED: Final = ("candidates", "observed", "recorded", "mismatches")
+"""Parts of a target binding that a report over its ceiling loses, in this order."""
 
 RepairHint: TypeAlias = Literal["caution", "manual", "record-and-heal", "state-repair"]
 
@@ -53,14 +75,28 @@ class Divergence(Struct, frozen=True, kw_only=True):
     composition_digest: Digest | None = None
 
 
-def build_report(divergence: Divergence, mask: Mask) -> dict[str, Any]:
-    """Return the report as JSON-ready values."""
+class Report(Struct, frozen=True, kw_only=True):
+    """The report as JSON-ready values, and the bytes of the whole one where it was too large."""
+
+    shown: dict[str, Any]
+    overflow: bytes | None = None
+
+
+def build_report(
+    divergence: Divergence,
+    mask: Mask,
+    *,
+    level: ResponseLevel = "default",
+    artifact_path: str = "",
+) -> Report:
+    """Return the report. `artifact_path` is where the whole one can be kept, empty for nowhere."""
+    ceiling = CEILINGS[level]
     hint = repair_hint(divergence)
-    suggestions = _suggestions(divergence)
+    suggestions = _suggestions(divergence)[: ceiling.suggestions]
     shown: dict[str, Any] = {
         "action": divergence.action,
         "cause": _cause(divergence.failure),
-        "screen": _screen(divergence.screen, divergence.unseen),
+        "screen": _screen(divergence.screen, divergence.unseen, ceiling.refs),
         "suggestions": suggestions,
     }
     if divergence.binding is not None and divergence.recorded is not None:
@@ -75,14 +111,31 @@ def build_report(divergence: Divergence, mask: Mask) -> dict[str, Any]:
         "resume": _resume(divergence, hint),
         "repairHint": hint,
     }
-    size = len(msgspec.json.encode(report))
-    if size > REPORT_BYTES:
-        report["screen"] = {"state": "unavailable", "reason": "omitted-for-size"}
-        report["overflow"] = {
-            "omittedBytes": size - len(msgspec.json.encode(report)),
-            "artifactUnavailable": True,
-        }
-    return report
+    return _fit(report, ceiling.report_bytes, artifact_path)
+
+
+def _fit(report: dict[str, Any], limit: int, artifact_path: str) -> Report:
+    """Leave out what a report over its ceiling can spare, and say where the whole one is."""
+    whole = msgspec.json.encode(report)
+    if len(whole) <= limit:
+        return Report(shown=report)
+    where = {"artifactPath": artifact_path} if artifact_path else {"artifactUnavailable": True}
+    small = dict(report)
+    small["screen"] = {
+        "state": "unavailable",
+        "reason": "omitted-for-size",
+        "hint": "see the artifacts of the attempt",
+    }
+    binding = dict(small.get("targetBinding", {}))
+    for part in ("", *_DROPPED):
+        binding.pop(part, None)
+        if binding:
+            small["targetBinding"] = binding
+        small.pop("overflow", None)
+        small["overflow"] = {"omittedBytes": len(whole) - len(msgspec.json.encode(small)), **where}
+        if len(msgspec.json.encode(small)) <= limit:
+            break
+    return Report(shown=small, overflow=whole)
 
 
 def repair_hint(divergence: Divergence) -> RepairHint:
@@ -132,7 +185,7 @@ def _cause(failure: Failure) -> dict[str, Any]:
     return cause
 
 
-def _screen(screen: Snapshot | None, unseen: Unavailable) -> dict[str, Any]:
+def _screen(screen: Snapshot | None, unseen: Unavailable, refs: int) -> dict[str, Any]:
     if screen is None:
         return {
             "state": "unavailable",
@@ -142,8 +195,8 @@ def _screen(screen: Snapshot | None, unseen: Unavailable) -> dict[str, Any]:
     telling = [at for at, node in enumerate(screen.nodes) if _is_telling(screen, node)]
     return {
         "state": "available",
-        "refs": [_ref(screen, at) for at in telling[:REF_LIMIT]],
-        "truncated": len(telling) > REF_LIMIT,
+        "refs": [_ref(screen, at) for at in telling[:refs]],
+        "truncated": len(telling) > refs,
     }
 
 
@@ -210,9 +263,6 @@ def _resume(divergence: Divergence, hint: RepairHint) -> dict[str, Any]:
         "address": _plain(address),
         "compositionDigest": divergence.composition_digest,
     }
-    is_boundary = isinstance(address.owner, RootOwner) or address.local_step == 1
-    ordinals = [part.iteration for part in address.invocation_path]
-    ordinals += [part.iteration for part in address.control_path]
-    if is_boundary and not any(ordinals):
-        return {"allowed": True, **facts}
-    return {"allowed": False, "reason": "fragment_resume_unsupported", **facts}
+    if why_not_resumable(address):
+        return {"allowed": False, "reason": "fragment_resume_unsupported", **facts}
+    return {"allowed": True, **facts}

@@ -19,7 +19,7 @@ from runner.errors import InputError
 from runner.formats.ad import app, observe, pan, touch
 from runner.formats.ad.commands import COMMANDS
 from runner.formats.ad.display import render_step
-from runner.formats.ad.divergence import Divergence, build_report
+from runner.formats.ad.divergence import ARTIFACT_NAME, Divergence, build_report
 from runner.formats.ad.lexer import Level
 from runner.formats.ad.mask import build_mask, clip, mask_value
 from runner.formats.ad.phrase import read_wait
@@ -38,6 +38,7 @@ from runner.formats.ad.stage import Scope, Stage, StepError, Steps, misuse_error
 from runner.formats.ad.target import Evidence, read_evidence
 from runner.formats.ad.variables import expand_action
 from runner.machine.intent import Machine, MachineInputs, Outcome
+from runner.model.artifact import artifact_path
 from runner.model.event import (
     Diverged,
     InvocationEntered,
@@ -46,6 +47,7 @@ from runner.model.event import (
     StepStarted,
 )
 from runner.model.failure import Failure, is_infrastructure
+from runner.model.ids import AttemptId
 from runner.model.plan import CheckedPlan
 
 Handler: TypeAlias = Callable[[Stage, Action, Evidence | None], Steps[str]]
@@ -75,6 +77,9 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 """The commands that this interpreter runs."""
 
 
+_NO_ATTEMPT: Final = AttemptId("")
+
+
 def open_machine(plan: CheckedPlan, inputs: MachineInputs, *, level: Level = "main") -> Machine:
     """Make the interpreter of a checked plan, after holding its program to its digest.
 
@@ -87,6 +92,7 @@ def open_machine(plan: CheckedPlan, inputs: MachineInputs, *, level: Level = "ma
         secrets=frozenset(plan.secrets),
         level=level,
         plan_digest=plan.plan_digest,
+        attempt_id=AttemptId(inputs.attempt_id),
     )
 
 
@@ -115,13 +121,14 @@ def play(
     secrets: frozenset[str] = frozenset(),
     level: Level = "main",
     plan_digest: str = "",
+    attempt_id: AttemptId = _NO_ATTEMPT,
 ) -> Machine:
     """Play `program`; `plan_digest` is what a report names for resuming a flat plan.
 
     Reasons: those of the steps, in the outcome; `program_invalid` is raised.
     """
     stage = Stage(platform=program.platform, level=level, scope=Scope(scope), secrets=secrets)
-    performance = _Performance(program, stage, plan_digest)
+    performance = _Performance(program, stage, plan_digest, attempt_id)
     for item in linearize(program):
         stage.begin(item.address, item.provenance)
         match item:
@@ -141,10 +148,13 @@ def play(
 class _Performance:
     """One run of a program, step by step."""
 
-    def __init__(self, program: AdProgram, stage: Stage, plan_digest: str) -> None:
+    def __init__(
+        self, program: AdProgram, stage: Stage, plan_digest: str, attempt_id: AttemptId
+    ) -> None:
         self._program = program
         self._stage = stage
         self._plan_digest = plan_digest
+        self._attempt_id = attempt_id
         self._ordinal = 0
         scope = stage.scope
         self._secrets = build_mask({name: scope[name] for name in stage.secrets if name in scope})
@@ -207,8 +217,14 @@ class _Performance:
             plan_digest=self._plan_digest,
             composition_digest=composition_digest,
         )
-        report = build_report(divergence, build_mask(stage.scope.used_values()))
-        yield from stage.tell(Diverged(kind=error.divergence, report=report))
+        path = artifact_path(
+            kind="divergence", name=ARTIFACT_NAME, attempt_id=self._attempt_id, address=item.address
+        )
+        mask = build_mask(stage.scope.used_values())
+        report = build_report(divergence, mask, artifact_path=path)
+        if report.overflow is not None:
+            yield from stage.keep("divergence", ARTIFACT_NAME, report.overflow)
+        yield from stage.tell(Diverged(kind=error.divergence, report=report.shown))
 
     def _veil(self, failure: Failure) -> Failure:
         return replace(

@@ -18,6 +18,7 @@ from runner.machine.intent import (
     Acted,
     ActFailed,
     Intent,
+    Keep,
     Look,
     Observation,
     Pause,
@@ -30,6 +31,7 @@ from runner.machine.intent import (
 from runner.machine.polling import Deadline
 from runner.model.action import Action
 from runner.model.address import Provenance, StepAddress
+from runner.model.artifact import ArtifactKind
 from runner.model.event import EventBody
 from runner.model.failure import Failure, failure_of
 from runner.model.ids import Platform
@@ -199,6 +201,13 @@ class Stage:
         """Keep a screenshot."""
         observation = yield Shoot(name=name, address=self.address, provenance=self.provenance)
         self._read_act(observation)
+
+    def keep(self, kind: ArtifactKind, name: str, data: bytes) -> Steps[None]:
+        """Keep some bytes as an artifact of the current step."""
+        kept = Keep(
+            kind=kind, name=name, data=data, address=self.address, provenance=self.provenance
+        )
+        self._take_resumed((yield kept))
 
     def pause(self, ms: int) -> Steps[None]:
         """Let time pass."""

@@ -1,9 +1,17 @@
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
-from runner.formats.ad.divergence import REPORT_BYTES, Divergence, build_report, repair_hint
+from runner.formats.ad.divergence import (
+    CEILINGS,
+    Divergence,
+    Report,
+    ResponseLevel,
+    build_report,
+    repair_hint,
+)
 from runner.formats.ad.mask import build_mask
 from runner.formats.ad.selector import parse_selector
 from runner.formats.ad.target import Binding, read_evidence
@@ -47,7 +55,7 @@ def divergence(**fields: Any) -> Divergence:
 
 
 def report(**fields: Any) -> dict[str, Any]:
-    return build_report(divergence(**fields), build_mask({}))
+    return build_report(divergence(**fields), build_mask({})).shown
 
 
 def record(**fields: Any) -> Any:
@@ -196,7 +204,7 @@ def test_every_text_is_masked_and_cut_but_digests_and_addresses_are_whole() -> N
             composition_digest=DIGEST,
         ),
         build_mask({"KEY": secret}),
-    )
+    ).shown
 
     assert made["action"] == "open <var:KEY>"
     assert made["cause"]["message"].startswith("<var:KEY>xxx")
@@ -205,19 +213,52 @@ def test_every_text_is_masked_and_cut_but_digests_and_addresses_are_whole() -> N
     assert made["resume"]["compositionDigest"] == DIGEST
 
 
-def test_a_report_that_is_too_large_loses_its_screen_and_says_so() -> None:
+def crowded(level: ResponseLevel, *, path: str = "", recorded: int = 10) -> Report:
     long = "é" * 120
-    crowd = screen(*(node(long, long, identifier=long) for _ in range(30)))
-    recorded = {f"k{at}": long for at in range(40)}
-
-    made = report(
+    crowd = screen(*(node(long, long, identifier=long) for _ in range(90)))
+    mismatch = divergence(
         screen=crowd,
         kind="identity-mismatch",
         binding=Binding(classification="identity-mismatch", node=1, candidates=(1, 2, 3, 4, 5)),
-        recorded=recorded,
+        recorded={f"k{at}": long for at in range(recorded)},
     )
+    return build_report(mismatch, build_mask({}), level=level, artifact_path=path)
 
-    assert len(msgspec.json.encode(made)) <= REPORT_BYTES
-    assert made["screen"] == {"state": "unavailable", "reason": "omitted-for-size"}
-    assert made["overflow"]["omittedBytes"] > 0
-    assert made["overflow"]["artifactUnavailable"] is True
+
+def test_a_report_that_is_too_large_loses_its_screen_and_names_the_whole_one() -> None:
+    made = crowded("digest", path="artifacts/x.json")
+    kept = json.loads(made.overflow or b"")
+
+    assert "omitted-for-size" == made.shown["screen"]["reason"]
+    assert "hint" in made.shown["screen"]
+    assert "artifacts/x.json" == made.shown["overflow"]["artifactPath"]
+    assert 8 == len(kept["screen"]["refs"])
+    small = len(msgspec.json.encode({k: v for k, v in made.shown.items() if k != "overflow"}))
+    assert len(made.overflow or b"") - small == made.shown["overflow"]["omittedBytes"]
+
+
+def test_where_nothing_can_be_kept_the_report_says_so() -> None:
+    assert True is crowded("digest").shown["overflow"]["artifactUnavailable"]
+
+
+@pytest.mark.parametrize("level", CEILINGS)
+@pytest.mark.parametrize("recorded", [0, 10, 40, 400])
+def test_a_report_stays_below_the_ceiling_of_its_level(level: ResponseLevel, recorded: int) -> None:
+    made = crowded(level, recorded=recorded)
+    size = len(msgspec.json.encode(made.shown))
+
+    assert size <= CEILINGS[level].report_bytes
+    assert (made.overflow is not None) == ("overflow" in made.shown)
+
+
+def test_a_level_decides_how_many_refs_and_suggestions_there_are() -> None:
+    crowd = screen(*(node("Button", f"Buy {at}") for at in range(40)))
+    missed = divergence(screen=crowd, selector=parse_selector("label=Buy"))
+    found = {level: build_report(missed, build_mask({}), level=level).shown for level in CEILINGS}
+
+    assert {"digest": 8, "default": 20, "full": 20} == {
+        level: len(made["screen"]["refs"]) for level, made in found.items()
+    }
+    assert {"digest": 0, "default": 5, "full": 5} == {
+        level: made["suggestionCount"] for level, made in found.items()
+    }

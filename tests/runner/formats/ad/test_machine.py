@@ -8,7 +8,7 @@ from runner.errors import InputError, InternalError
 from runner.formats.ad.machine import built_ins, open_machine, play
 from runner.formats.ad.program import composition_digest_of, encode_program
 from runner.formats.ad.variables import BUILT_INS
-from runner.machine.intent import Acted, MachineInputs, Resumed, Tell
+from runner.machine.intent import Acted, Keep, MachineInputs, Resumed, Tell
 from runner.machine.playbook import Frame, Played, play_screens
 from runner.model.action import (
     AcceptAlert,
@@ -20,6 +20,7 @@ from runner.model.action import (
     TypeText,
 )
 from runner.model.address import FragmentOwner, RootOwner
+from runner.model.artifact import artifact_path
 from runner.model.event import (
     Diverged,
     InvocationEntered,
@@ -28,7 +29,7 @@ from runner.model.event import (
     StepStarted,
 )
 from runner.model.failure import Failure
-from runner.model.ids import Digest, PlanId
+from runner.model.ids import AttemptId, Digest, PlanId
 from runner.model.plan import CheckedPlan
 from tests.runner.formats.ad.screens import (
     BUSY,
@@ -559,3 +560,18 @@ def test_any_program_on_any_screens_ends_with_an_outcome_and_few_intents(
     assert finished[-1].passed is (played.outcome.failure is None)
     json.dumps([body.report for body in bodies(played, Diverged)]).encode()
     assert sum("\ud800" in body.text for body in started) == 0
+
+
+def test_a_report_over_its_ceiling_is_kept_whole_as_an_artifact_of_the_step() -> None:
+    long = '"' * 230  # Each of them is two bytes in JSON.
+    crowd = screen(*(node(long, f"{at}{long}", identifier=f"{at}{long}") for at in range(40)))
+    played = run("press label=Buy\n", Frame(screen=crowd), attempt_id=AttemptId("a#1"))
+    (kept,) = [intent for intent in played.intents if isinstance(intent, Keep)]
+    (diverged,) = bodies(played, Diverged)
+
+    assert "omitted-for-size" == diverged.report["screen"]["reason"]
+    assert diverged.report["overflow"]["artifactPath"] == artifact_path(
+        kind=kept.kind, name=kept.name, attempt_id=AttemptId("a#1"), address=kept.address
+    )
+    assert "available" == json.loads(kept.data)["screen"]["state"]
+    assert played.outcome.address == kept.address
