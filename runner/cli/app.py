@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from runner.cli import request
+from runner.cli.fragmenttools import tools
 from runner.cli.output import write_machine
 from runner.version import VERSION
 
@@ -30,6 +31,7 @@ lab = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(lab)
+app.add_typer(tools)
 
 TYPER_INTERRUPTED = 130
 """How typer ends when it is interrupted; our status for that is another."""

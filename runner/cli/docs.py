@@ -17,6 +17,9 @@ from runner.formats.ad.command import Command
 from runner.formats.ad.commands import COMMANDS
 from runner.model.address import StepAddress
 from runner.model.event import Event
+from runner.preflight.edition import EditJson
+from runner.preflight.include_graph import GraphJson
+from runner.preflight.plan_tree import PlanTreeJson
 from runner.preflight.render import DigestJson, PreflightJson
 from runner.reasons import REASONS
 from runner.report.json_report import RunJson
@@ -89,6 +92,9 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "schemas/run.json", render_schema(RunJson)
     yield "schemas/check.json", render_schema(PreflightJson)
     yield "schemas/digest.json", render_schema(DigestJson)
+    yield "schemas/edit.json", render_schema(EditJson)
+    yield "schemas/graph.json", render_schema(GraphJson)
+    yield "schemas/explain.json", render_schema(PlanTreeJson)
     yield "schemas/devices.json", render_schema(DevicesJson)
     yield "schemas/event.json", render_schema(Event)
     yield "schemas/address.json", render_schema(StepAddress)

@@ -24,6 +24,7 @@ from runner.formats.ad.reader import AdReader
 from runner.formats.ad.reading import AdSource, pins_of
 from runner.model.finding import Finding
 from runner.model.ids import Digest, Platform
+from runner.preflight.calls import pin_calls
 from runner.preflight.problem import ProblemBook
 from runner.preflight.select import select_sources
 from runner.preflight.settings import PreflightSettings
@@ -62,7 +63,8 @@ def digest_file(
         finding = Finding(reason="source_unreadable", path=name, message=source.message)
         return DigestReport(path=name, problems=(finding,))
     graph = build_graph([name], loader=loader, reader=reader)
-    faults = explain_stale(graph, find_site_faults(graph), reader=reader)
+    call = pin_calls(settings)
+    faults = explain_stale(graph, find_site_faults(graph), reader=reader, call=call)
     scope = Scope(platform=None, target=None, names=None)
     closure = check_closure(graph, name, site_faults=faults, scope=scope)
     book = ProblemBook()

@@ -22,6 +22,7 @@ from runner.formats.ad.reading import AdSource
 from runner.model.finding import Finding
 from runner.model.ids import PlanId
 from runner.model.plan import CheckedPlan
+from runner.preflight.calls import pin_calls
 from runner.preflight.flow import (
     FlowContext,
     build_plans,
@@ -65,7 +66,9 @@ class _Sweep:
             self._book.add(problem)
         flows = tuple(self._find_flows(selection))
         graph = build_graph([flow.path for flow in flows], loader=self._loader, reader=self._reader)
-        faults = explain_stale(graph, find_site_faults(graph), reader=self._reader)
+        call = pin_calls(self._settings)
+        found = find_site_faults(graph)
+        faults = explain_stale(graph, found, reader=self._reader, call=call)
         for flow in flows:
             self._check_flow(flow, graph, faults)
         self._check_expectations(flows)

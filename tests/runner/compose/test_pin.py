@@ -66,10 +66,54 @@ def test_two_stale_levels_are_repinned_in_one_pass(tmp_path: Path) -> None:
     write_facts(tmp_path, "root.ad", _root("mid.ad", OLD))
     stale = {fault.path: fault for fault in closure_of(tmp_path, "root.ad").faults}
     wanted = identity(_caller("leaf.ad", identity(LEAF)))
+    chain = stale["root.ad"].details["chain"]
 
-    assert stale["root.ad"].details["chain"][0]["digest"] == wanted
+    assert chain == stale["mid.ad"].details["chain"], "the leaf has to be first either way"
+    assert [each["digest"] for each in chain] == [identity(LEAF), wanted]
     assert stale["root.ad"].details["actualDigest"] != wanted
-    assert stale["mid.ad"].details["chain"][1]["digest"] == wanted
+
+
+def test_a_chain_holds_what_else_is_stale_below_the_callers_and_nothing_beside_them(
+    tmp_path: Path,
+) -> None:
+    for name in ("one.ad", "two.ad", "three.ad"):
+        write_facts(tmp_path, name, LEAF)
+    write_facts(
+        tmp_path,
+        "mid.ad",
+        replace(_caller("one.ad", OLD), includes=(include("one.ad", OLD), include("two.ad", OLD))),
+    )
+    root = replace(
+        _root("mid.ad", OLD), includes=(include("mid.ad", OLD), include("three.ad", OLD))
+    )
+    write_facts(tmp_path, "root.ad", root)
+    faults = {
+        fault.details["callSiteId"]: fault for fault in closure_of(tmp_path, "root.ad").faults
+    }
+
+    def commands(site: str) -> list[str]:
+        return [each["command"] for each in faults[site].details["chain"]]
+
+    assert commands("one.ad") == [
+        "sweepgrid pin mid.ad --call-site one.ad",
+        "sweepgrid pin mid.ad --call-site two.ad",
+        "sweepgrid pin root.ad --call-site mid.ad",
+    ]
+    assert commands("three.ad") == ["sweepgrid pin root.ad --call-site three.ad"]
+
+
+def test_the_calls_are_what_a_shell_takes_and_the_message_says_them_all(tmp_path: Path) -> None:
+    write_facts(tmp_path, "leaf.ad", LEAF)
+    write_facts(
+        tmp_path,
+        "-my flow.ad",
+        replace(LEAF, includes=(include("leaf.ad", OLD, site="it's $HOME"),)),
+    )
+    (fault,) = closure_of(tmp_path, "-my flow.ad").faults
+    call = """sweepgrid pin './-my flow.ad' --call-site 'it'"'"'s $HOME'"""
+
+    assert fault.details["chain"][0]["command"] == call
+    assert fault.message.endswith(f"; after a review: {call}")
 
 
 def test_pins_on_a_cycle_are_not_called_stale_and_have_no_digest_above(tmp_path: Path) -> None:
