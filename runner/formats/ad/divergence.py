@@ -49,6 +49,7 @@ CEILINGS: Final[Mapping[ResponseLevel, Ceiling]] = {
 }
 _DROPPED: Final = ("candidates", "observed", "recorded", "mismatches")
 """Parts of a target binding that a report over its ceiling loses, in this order."""
+_WAY: Final = "invocationSources"
 
 RepairHint: TypeAlias = Literal["caution", "manual", "record-and-heal", "state-repair"]
 
@@ -56,7 +57,8 @@ RepairHint: TypeAlias = Literal["caution", "manual", "record-and-heal", "state-r
 class Divergence(Struct, frozen=True, kw_only=True):
     """Everything that a report is made from. `ordinal` counts the steps of this run from 1.
 
-    `screen` is absent for the reason `unseen`. A flat plan has no `composition_digest` here.
+    `screen` is absent for the reason `unseen`. A flat plan has no `composition_digest` here, and
+    `step_count` steps.
     """
 
     kind: DivergenceKind
@@ -73,6 +75,7 @@ class Divergence(Struct, frozen=True, kw_only=True):
     binding: Binding | None = None
     plan_digest: str = ""
     composition_digest: Digest | None = None
+    step_count: int = 0
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -127,10 +130,14 @@ def _fit(report: dict[str, Any], limit: int, artifact_path: str) -> Report:
         "hint": "see the artifacts of the attempt",
     }
     binding = dict(small.get("targetBinding", {}))
-    for part in ("", *_DROPPED):
+    for part in ("", *_DROPPED, _WAY):
         binding.pop(part, None)
         if binding:
             small["targetBinding"] = binding
+        if part == _WAY:
+            # The address names every include of the way already.
+            provenance = {**small["step"]["provenance"], _WAY: []}
+            small["step"] = {**small["step"], "provenance": provenance}
         small.pop("overflow", None)
         small["overflow"] = {"omittedBytes": len(whole) - len(msgspec.json.encode(small)), **where}
         if len(msgspec.json.encode(small)) <= limit:
@@ -256,7 +263,7 @@ def _resume(divergence: Divergence, hint: RepairHint) -> dict[str, Any]:
             "from": step + 1 if hint == "record-and-heal" else step,
             "planDigest": divergence.plan_digest,
         }
-        if hint in {"caution", "manual"}:
+        if hint in {"caution", "manual"} and step < divergence.step_count:
             resume["alternateFrom"] = step + 1
         return resume
     facts = {

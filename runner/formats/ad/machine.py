@@ -216,6 +216,7 @@ class _Performance:
             binding=error.binding,
             plan_digest=self._plan_digest,
             composition_digest=composition_digest,
+            step_count=sum(isinstance(node, Action) for node in self._program.root.nodes),
         )
         path = artifact_path(
             kind="divergence", name=ARTIFACT_NAME, attempt_id=self._attempt_id, address=item.address

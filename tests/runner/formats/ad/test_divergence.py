@@ -50,6 +50,7 @@ def divergence(**fields: Any) -> Divergence:
         "provenance": Provenance(step_source=SourceRef("flows/buy.ad", 6)),
         "screen": SHOP,
         "plan_digest": "d" * 64,
+        "step_count": 9,
     }
     return Divergence(**{**facts, **fields})
 
@@ -165,6 +166,12 @@ def test_a_flat_resume_begins_at_the_step_or_behind_a_healed_one(
     assert {"allowed": True, "planDigest": "d" * 64, **resume} == made["resume"]
 
 
+def test_behind_the_last_step_there_is_no_other_place_to_begin() -> None:
+    made = report(kind="identity-mismatch", evidence=record(**PRESENT), step_count=3)
+
+    assert {"allowed": True, "planDigest": "d" * 64, "from": 3} == made["resume"]
+
+
 def test_a_composed_resume_is_by_address_at_boundaries_without_iterations() -> None:
     def allowed(address: StepAddress) -> bool:
         made = report(address=address, composition_digest=DIGEST)
@@ -249,6 +256,25 @@ def test_a_report_stays_below_the_ceiling_of_its_level(level: ResponseLevel, rec
 
     assert size <= CEILINGS[level].report_bytes
     assert (made.overflow is not None) == ("overflow" in made.shown)
+
+
+def test_a_report_of_deep_files_with_long_names_keeps_the_address_and_gives_up_the_way() -> None:
+    way = tuple(SourceRef(f"{'long/' * 800}{at}.ad", at) for at in range(1, 17))
+    calls = tuple(InvocationSegment(f"{at:02}" + "c" * 250) for at in range(16))
+    made = build_report(
+        divergence(
+            address=msgspec.structs.replace(ADDRESS, invocation_path=calls),
+            provenance=Provenance(invocation_sources=way, step_source=SourceRef("x.ad", 1)),
+            composition_digest=DIGEST,
+        ),
+        build_mask({}),
+    )
+    step = made.shown["step"]
+
+    assert len(msgspec.json.encode(made.shown)) <= CEILINGS["default"].report_bytes
+    assert 16 == len(step["address"]["invocationPath"])
+    assert {"path": "x.ad", "line": 1} == step["provenance"]["stepSource"]
+    assert 16 == len(json.loads(made.overflow or b"")["step"]["provenance"]["invocationSources"])
 
 
 def test_a_level_decides_how_many_refs_and_suggestions_there_are() -> None:

@@ -459,12 +459,8 @@ def test_a_flat_plan_is_resumed_by_number_and_its_plan_digest() -> None:
     played = play_screens(open_machine(failing, inputs), [Frame(screen=BUY)])
 
     report = bodies(played, Diverged)[0].report
-    assert report["resume"] == {
-        "allowed": True,
-        "from": 2,
-        "planDigest": "d" * 64,
-        "alternateFrom": 3,
-    }
+    # Behind the last step of two there is nothing to begin at.
+    assert report["resume"] == {"allowed": True, "from": 2, "planDigest": "d" * 64}
     assert report["step"]["index"] == 2
     assert report["step"]["address"]["owner"]["kind"] == "root"
     assert played.outcome.address is not None
