@@ -85,6 +85,14 @@ PlatformName: TypeAlias = Annotated[
 AdLevel: TypeAlias = Annotated[
     str, typer.Option("--ad-level", metavar="main|0.21", help="Compatibility level of .ad files.")
 ]
+ExpectDigest: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--expect-digest",
+        metavar="PATH=DIGEST",
+        help="Refuse a flow whose plan or composition digest is another. Repeatable.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Machine output on stdout.")]
 
 
@@ -97,6 +105,7 @@ def check(
     env: Env = None,
     platform: PlatformName = None,
     ad_level: AdLevel = "main",
+    expect_digest: ExpectDigest = None,
     json: Json = False,
 ) -> None:
     """Preflight only: every problem of every flow, and no byte to any device."""
@@ -109,6 +118,7 @@ def check(
         env=tuple(env or ()),
         platform=platform,
         ad_level=ad_level,
+        expect_digests=tuple(expect_digest or ()),
     )
     raise typer.Exit(check_paths(preflight, as_json=json))
 
@@ -153,6 +163,7 @@ def run(
     ] = None,
     platform: PlatformName = None,
     ad_level: AdLevel = "main",
+    expect_digest: ExpectDigest = None,
     retries: Annotated[
         int | None, typer.Option(min=0, max=10, help="Product retries of each plan.")
     ] = None,
@@ -196,6 +207,7 @@ def run(
             secrets=tuple(secret or ()),
             platform=platform,
             ad_level=ad_level,
+            expect_digests=tuple(expect_digest or ()),
         ),
         out=out,
         retries=retries,

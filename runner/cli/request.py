@@ -24,6 +24,7 @@ class PreflightRequest(Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     platform: str | None = None
     ad_level: str = "main"
+    expect_digests: tuple[str, ...] = ()
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):

@@ -4,9 +4,10 @@ May be imported by: runner.cli. Imports: runner.preflight, runner.cli.request, g
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 from grid.inventory import Inventory, load_inventory
 from runner.cli.request import PreflightRequest, one_of
@@ -19,6 +20,7 @@ from runner.preflight.settings import PreflightSettings
 
 GRID_VARIABLE = "SWEEPGRID_GRID"
 DEFAULT_GRID = Path("grid.toml")
+_DIGEST: Final = re.compile(r"(sha256:)?[0-9a-f]{64}")
 
 
 def grid_path(given: Path | None) -> Path | None:
@@ -78,10 +80,36 @@ def settings_of(
         variables=dict(parse_assignment(text) for text in request.env),
         environ=dict(os.environ),
         ad_level=ad_level_of(request),
+        expect_digests=expected_digests(request.expect_digests),
         secrets=request.secrets,
         timeout_ms=plan_ms,
         retries=retries,
     )
+
+
+def expected_digests(texts: Sequence[str]) -> dict[str, str]:
+    """Return the digest that is expected of each path, from `PATH=DIGEST`.
+
+    Reasons: `option_invalid`.
+    """
+    expected: dict[str, str] = {}
+    for text in texts:
+        path, _, digest = text.rpartition("=")
+        if not path or not _DIGEST.fullmatch(digest):
+            raise InputError(
+                reason="option_invalid",
+                message=f"--expect-digest is {text[:300]!r}; it must be PATH=DIGEST, where DIGEST "
+                "is `sha256:` and 64 hex digits, or the 64 of a plan digest alone",
+                details={"option": "--expect-digest", "value": text[:300]},
+                hint="`sweepgrid digest FILE` prints the digests of a file.",
+            )
+        if expected.setdefault(path, digest) != digest:
+            raise InputError(
+                reason="option_invalid",
+                message=f"--expect-digest gives {path[:300]!r} two digests",
+                details={"option": "--expect-digest", "value": text[:300]},
+            )
+    return expected
 
 
 def ad_level_of(request: PreflightRequest) -> AdLevel:

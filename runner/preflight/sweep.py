@@ -7,6 +7,7 @@ May be imported by: runner.cli. Imports: runner.compose, runner.formats.ad, runn
 runner.model, runner.errors.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import final
 
@@ -152,13 +153,14 @@ class _Sweep:
         """Hold plans to the digests that the caller expects; an idle expectation is a problem."""
         known = {flow.path for flow in flows}
         for argument, digest in sorted(self._settings.expect_digests.items()):
-            name = self._loader.adopt(f"{self._settings.cwd}/{argument}")
+            name = self._loader.adopt(os.path.join(self._settings.cwd, argument))  # noqa: PTH118 -- `argument` may be absolute.
             if isinstance(name, Absent) or name not in known:
                 self._book.add(_idle_expectation(argument, digest))
                 continue
-            for plan in self._plans:
-                if plan.path == name and digest not in {plan.composition_digest, plan.plan_digest}:
-                    self._book.add(_stale_plan(plan, digest), name)
+            # The plans of one flow, one a platform, are of the same bytes and have equal digests.
+            plan = next((plan for plan in self._plans if plan.path == name), None)
+            if plan is not None and digest not in {plan.composition_digest, plan.plan_digest}:
+                self._book.add(_stale_plan(plan, digest), name)
 
     def _list_fragments(self, selection: Selection) -> Iterator[ListedFragment]:
         selected = {

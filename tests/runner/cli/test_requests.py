@@ -37,6 +37,15 @@ def test_a_command_that_needs_a_grid_says_so(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
+        (["check", "one.ad", "--expect-digest", "one.ad"], "option_invalid"),
+        (["check", "one.ad", "--expect-digest", "one.ad=sha256:12"], "option_invalid"),
+        (
+            [
+                *("check", "one.ad", "--expect-digest", f"one.ad={'0' * 64}"),
+                *("--expect-digest", f"one.ad={'1' * 64}"),
+            ],
+            "option_invalid",
+        ),
         (["run", "one.ad", "--grid", "absent.toml"], "grid_file_unreadable"),
         (["check", "one.ad", "--grid", "bad.toml"], "grid_file_invalid"),
         (["check", "one.ad", "--platform", "windows"], "option_invalid"),
@@ -71,6 +80,19 @@ def test_check_json_has_plans_and_problems_with_positions(folder: Path, capfd: C
     ]
     keys = {"reason", "path", "line", "column", "message", "details", "flows"}
     assert all(keys <= set(one) for one in report["problems"])
+
+
+def test_an_expected_digest_holds_or_is_a_problem(folder: Path, capfd: Capture) -> None:
+    (folder / "one.ad").write_text('open "com.a"\n')
+    run_guarded(["digest", "one.ad", "--json"])
+    digest = json.loads(capfd.readouterr().out)["compositionDigest"]
+
+    assert 0 == run_guarded(["check", "one.ad", "--expect-digest", f"one.ad={digest}"])
+    capfd.readouterr()
+    other = "sha256:" + "0" * 64
+    assert 3 == run_guarded(["check", "one.ad", "--expect-digest", f"one.ad={other}", "--json"])
+    (problem,) = json.loads(capfd.readouterr().out)["problems"]
+    assert ("fragment_stale", other) == (problem["reason"], problem["details"]["expectedDigest"])
 
 
 def test_digest_json_has_the_digests_that_apply(folder: Path, capfd: Capture) -> None:

@@ -262,8 +262,20 @@ def test_an_expected_digest_holds_a_plan_to_it(tree: AdTree) -> None:
     assert found("flat.ad", flat.composition_digest) == []
     assert found("main.ad", composed.composition_digest) == []
     assert found("main.ad", UNKNOWN) == ["fragment_stale"]
+    assert found(str(tree.root / "main.ad"), composed.composition_digest) == []
     assert found("f.ad", UNKNOWN) == ["path_missing"]
     assert found("gone.ad", UNKNOWN) == ["path_missing"]
+
+
+def test_a_flow_of_two_platforms_has_one_digest_and_one_problem(tree: AdTree) -> None:
+    tree.write("both.ad", ["open a"])
+    android, ios = tree.check().plans
+
+    assert android.plan_digest == ios.plan_digest
+    assert android.composition_digest == ios.composition_digest
+    stale = tree.check(expect_digests={"both.ad": UNKNOWN})
+    assert reasons(stale) == [("fragment_stale", "both.ad:1")]
+    assert stale.plans == ()
 
 
 def test_plans_carry_limits_retries_tags_and_secrets(tree: AdTree) -> None:
