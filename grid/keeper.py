@@ -19,18 +19,20 @@ from msgspec.structs import replace
 from drivers.protocol import Device, OpenDevice, WaitLost
 from grid.channel import open_channel, phase_of
 from grid.health import check_gate
+from grid.identity import Claims, Identify, ask_identity, phone_key
 from grid.lease import Lease, LeaseStore, Release, Renew, Take
 from grid.link import Link, LinkPorts, refusal
 from grid.outbox import Stamp
 from grid.pipe import open_memory_pair
 from grid.play import failure_of_any
+from grid.tenure import Tenure, lapsed_lease
 from grid.worker import MachineFactory, WorkerSettings, serve_worker
 from runner.clock import Clock
 from runner.errors import GridError
 from runner.model.device import DeviceFacts
 from runner.model.event import LeaseChanged, Logged
 from runner.model.failure import Failure
-from runner.model.ids import AttemptId, DeviceId, Fence, RunId
+from runner.model.ids import AttemptId, Fence, RunId
 from runner.schedule.ports import Assignment, AttemptResult, DeviceChange
 
 _FIRST_PAUSE_S: Final = 0.5
@@ -64,26 +66,15 @@ class KeeperSettings(Struct, frozen=True, kw_only=True):
 class PoolEntry(Struct, frozen=True, kw_only=True):
     """One way to one device: what is known of it before it is opened, and how to open it.
 
-    `facts.id` stays the device's name. `watch` returns when the device is known to be gone.
+    `facts.id` stays the device's name. `identify` asks the phone what it is, without disturbing
+    who uses it; without it, or without an answer, the stated facts decide. `watch` returns when
+    the device is known to be gone.
     """
 
     facts: DeviceFacts
     open_device: OpenDevice
+    identify: Identify | None = None
     watch: WaitLost | None = None
-
-
-@final
-class Claims:
-    """Which entry of a pool uses which phone, so that two routes to one are one device."""
-
-    def __init__(self) -> None:
-        self._owners: dict[str, DeviceId] = {}
-
-    def claim(self, facts: DeviceFacts) -> DeviceId | None:
-        """Claim the phone; return who has it when it is somebody else's."""
-        key = f"{facts.platform}:{facts.hardware_id or facts.serial or facts.id}"
-        owner = self._owners.setdefault(key, facts.id)
-        return None if owner == facts.id else owner
 
 
 class _Trouble(Struct, frozen=True, kw_only=True):
@@ -175,8 +166,12 @@ class Keeper:
     async def _serve_under_lease(self) -> _Trouble | None:
         """Serve once; return why it ended, or `None` when it was stopped."""
         settings = self._settings
+        # Before anything else: two who open one phone would take it from each other.
+        trouble = await self._identify() or self._claim()
+        if trouble is not None:
+            return None if self._is_stopped else trouble
         want = Take(
-            device=f"{self.facts.platform}:{self.facts.serial or self.facts.id}",
+            device=phone_key(self.facts),
             holder=settings.holder,
             at_ms=self._ports.clock.wall_ms(),
             ttl_ms=round(settings.lease_ttl_s * 1000),
@@ -189,32 +184,55 @@ class Keeper:
             holder = lease.holder if lease else "somebody"
             return _Trouble(reason="lease_held", message=f"it is in use by {holder}")
         self._emit_lease("taken", lease)
+        tenure = Tenure(self._ports.clock, lease.expires_ms)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._renew, lease)
-            trouble = await self._serve(lease.fence)
+            nursery.start_soon(self._renew, lease, tenure)
+            trouble = await self._serve(lease.fence, tenure)
             nursery.cancel_scope.cancel()
         await self._release(lease)
         lapse, self._lapse = self._lapse, None
         return None if self._is_stopped else lapse or trouble
 
-    async def _renew(self, lease: Lease) -> None:
+    async def _identify(self) -> _Trouble | None:
+        """Learn which phone it is; return why that cannot be told."""
+        if self._entry.identify is None:
+            return None
+        try:
+            with self._interruptible():
+                limit_s = self._settings.open_limit_s
+                identity = await ask_identity(self._entry.identify, limit_s=limit_s)
+                self.facts = replace(self.facts, hardware_id=identity or self.facts.hardware_id)
+        except Exception as error:  # noqa: BLE001  # A driver's bug costs one device, not the run.
+            return _trouble_of(failure_of_any(error))
+        return None
+
+    def _claim(self) -> _Trouble | None:
+        owner = self._claims.claim(self.facts)
+        if owner is None:
+            return None
+        message = f"it is the same phone as {owner}, which the run uses already"
+        return _Trouble(reason="device_duplicate", message=message, is_final=True)
+
+    async def _renew(self, lease: Lease, tenure: Tenure) -> None:
         ttl_ms = round(self._settings.lease_ttl_s * 1000)
-        expires_ms = lease.expires_ms
         third_s = self._settings.lease_ttl_s / 3
         await trio.sleep(phase_of(self.facts.id) * third_s)  # Spreads the renewals of a pool.
         while True:
-            await trio.sleep(third_s)
+            await trio.sleep(min(third_s, tenure.left_s()))
             at_ms = self._ports.clock.wall_ms()
             want = Renew(device=lease.device, fence=lease.fence, at_ms=at_ms, ttl_ms=ttl_ms)
             try:
                 _, done = await self._ports.leases.apply(want)
             except GridError:
-                done = at_ms < expires_ms  # The store may work again before the lease is over.
+                done = tenure.left_s() > 0  # The store may work again before the lease is over.
             else:
-                expires_ms = at_ms + ttl_ms
+                if done:
+                    tenure.extend(at_ms + ttl_ms)
             if not done:
-                message = "the lease was over before it could be renewed"
-                self._lapse = _Trouble(reason="lease_lapsed", message=message)
+                failure = lapsed_lease()
+                self._lapse = replace(_trouble_of(failure), state="unhealthy")
+                if self._link is not None:
+                    self._link.trouble = failure
                 self._emit_lease("lapsed", lease)
                 self._interrupt()
                 return
@@ -230,7 +248,7 @@ class Keeper:
             if done:
                 self._emit_lease("released", lease)
 
-    async def _serve(self, fence: Fence) -> _Trouble:
+    async def _serve(self, fence: Fence, tenure: Tenure) -> _Trouble:
         """Open the device and serve until it is lost, unusable or interrupted."""
         limit_s = self._settings.open_limit_s
         trouble = _Trouble(
@@ -244,7 +262,7 @@ class Keeper:
                     self._is_open = True
                     self._closing.deadline = math.inf
                     with self._interruptible():
-                        trouble = await self._work_safely(device, fence)
+                        trouble = await self._work_safely(device, fence, tenure)
                     self._closing.deadline = trio.current_time() + self._settings.release_limit_s
             if self._is_open and self._closing.cancelled_caught:
                 self._log(f"closing the device took over {self._settings.release_limit_s:g} s")
@@ -258,29 +276,29 @@ class Keeper:
             self._is_open = False
         return trouble
 
-    async def _work_safely(self, device: Device, fence: Fence) -> _Trouble:
+    async def _work_safely(self, device: Device, fence: Fence, tenure: Tenure) -> _Trouble:
         """Work, with every error caught here: it must not pass through the driver's context."""
         try:
-            return await self._gate_and_work(device, fence)
+            return await self._gate_and_work(device, fence, tenure)
         except Exception as error:  # noqa: BLE001  # As above.
             return _trouble_of(failure_of_any(error))
 
-    async def _gate_and_work(self, device: Device, fence: Fence) -> _Trouble:
+    async def _gate_and_work(self, device: Device, fence: Fence, tenure: Tenure) -> _Trouble:
         stated = self._entry.facts
         tags = device.facts.tags or stated.tags
-        self.facts = replace(device.facts, id=stated.id, tags=tags)
+        hardware_id = device.facts.hardware_id or self.facts.hardware_id
+        self.facts = replace(device.facts, id=stated.id, tags=tags, hardware_id=hardware_id)
         report = await check_gate(device, limit_s=self._settings.health_limit_s)
         if report.health != "healthy":
             state: Literal["lost", "unhealthy"] = report.health
             return _Trouble(state=state, reason=report.reason, message=report.message)
-        owner = self._claims.claim(self.facts)
-        if owner is not None:
-            message = f"it is the same phone as {owner}, which the run uses already"
-            return _Trouble(reason="device_duplicate", message=message, is_final=True)
+        duplicate = self._claim()
+        if duplicate is not None:
+            return duplicate
         self._session += 1
         link = Link(stated.id, session=self._session, fence=fence, ports=self._ports.link)
         try:
-            return await self._work(device, link, fence)
+            return await self._work(device, link, fence, tenure)
         finally:
             self._link = None
             self._down_since_s = trio.current_time()
@@ -288,7 +306,7 @@ class Keeper:
             self.evidence_failures += link.evidence_failures
             link.close()
 
-    async def _work(self, device: Device, link: Link, fence: Fence) -> _Trouble:
+    async def _work(self, device: Device, link: Link, fence: Fence, tenure: Tenure) -> _Trouble:
         ours, theirs = open_memory_pair()
         ends: list[Failure | None] = []
 
@@ -305,7 +323,9 @@ class Keeper:
                 wait_lost=self._entry.watch,
                 machine_factory=self._ports.machine_factory,
                 clock=self._ports.clock,
-                settings=WorkerSettings(stamp=stamp, heartbeat_s=self._settings.heartbeat_s),
+                settings=WorkerSettings(
+                    stamp=stamp, heartbeat_s=self._settings.heartbeat_s, lapse=tenure.lapse
+                ),
             )
             ends.append(lost)
 

@@ -19,8 +19,8 @@ from grid.artifact import ArtifactStore, PieceJoiner
 from grid.channel import Channel, phase_of
 from grid.message import ArtifactPiece, Assign, Cancel, Ended, Events, Message
 from runner.errors import DeviceError, EvidenceError, GridError, RunnerError
-from runner.model.event import Logged
-from runner.model.failure import Failure, failure_of
+from runner.model.event import Event, Logged, StepStarted
+from runner.model.failure import Failure, failure_of, is_infrastructure
 from runner.model.ids import AttemptId, DeviceId, Fence
 from runner.schedule.ports import Assignment, AttemptResult, Emit, EventSink
 
@@ -45,6 +45,7 @@ class _Pending:
         self.done = trio.Event()
         self.result: AttemptResult | None = None
         self.is_cancelled = False
+        self.has_begun = False
 
 
 @final
@@ -183,9 +184,19 @@ class Link:
             is_ours = event.source == self._device_id and event.fence == self._fence
             if is_ours and event.sequence > self._last_sequence:
                 self._last_sequence = event.sequence
+                self._note_begin(event)
                 self._ports.sink.take(event)
         if message.dropped:
             self._log("warning", f"{message.dropped} progress events were left out: slow reader")
+
+    def _note_begin(self, event: Event) -> None:
+        pending = self._pending
+        if (
+            pending is not None
+            and isinstance(event.body, StepStarted)
+            and event.attempt_id == pending.assignment.attempt_id
+        ):
+            pending.has_begun = True
 
     async def _take_piece(self, piece: ArtifactPiece) -> None:
         try:
@@ -244,13 +255,15 @@ class Link:
         pending = self._pending
         if pending is None:
             return
+        is_lost = not pending.is_cancelled and is_infrastructure(failure.kind)
         self._settle(
             AttemptResult(
                 plan_id=pending.assignment.plan.id,
                 attempt_id=pending.assignment.attempt_id,
                 device_id=self._device_id,
                 outcome="cancelled" if pending.is_cancelled else "infra",
-                began=False,
+                began=pending.has_begun,
+                refused=is_lost and not pending.has_begun,
                 duration_ms=round((trio.current_time() - pending.since_s) * 1000),
                 failure=failure,
                 usable=usable,

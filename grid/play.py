@@ -8,6 +8,7 @@ of the device ends it from outside:
     no failure                             passed
     product or misuse failure              failed, or infra before the first step
     device lost, busy, driver fault        infra
+    the end of the lease                   infra
     step, plan or run limit                timed_out
     `stop` with a cancelled failure        cancelled
     `stop` with a device failure           infra
@@ -17,10 +18,11 @@ May be imported by: grid, tests. Imports: drivers.protocol, runner.machine, runn
 
 import traceback
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeVar, assert_never, final
+from typing import Final, Protocol, TypeAlias, TypeVar, assert_never, final
 
 import trio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from drivers.protocol import Device, ScreenRead
 from runner.errors import DeviceError, FailureKind, RunnerError
@@ -48,6 +50,14 @@ from runner.model.verdict import AttemptOutcome
 
 _Answer = TypeVar("_Answer")
 _TALK: Final = 16
+
+Lapse: TypeAlias = Callable[[], Failure | None]
+"""Tells whether the right to command the device is over: its failure, or `None`."""
+
+
+def never_lapses() -> Failure | None:
+    """Return that a right without an end holds."""
+    return None
 
 
 class TimeLimits(Struct, frozen=True, kw_only=True):
@@ -83,10 +93,17 @@ class Listener(Protocol):
 class Play:
     """One attempt on one device."""
 
-    def __init__(self, device: Device, limits: TimeLimits, listener: Listener) -> None:
+    def __init__(
+        self,
+        device: Device,
+        limits: TimeLimits,
+        listener: Listener,
+        lapse: Lapse = never_lapses,
+    ) -> None:
         self._device = device
         self._limits = limits
         self._listener = listener
+        self._lapse = lapse
         self._scope = trio.CancelScope()
         self._start = trio.current_time()
         self._limit_reason = ""
@@ -112,7 +129,13 @@ class Play:
                 played = self._judge(await self._pump(machine))
         finally:
             machine.close()
-        return self._stopped() if self._scope.cancelled_caught else played
+        if self._scope.cancelled_caught:
+            return self._stopped()
+        lapsed = self._lapse()
+        if lapsed is None:
+            return played
+        # Somebody else may have commanded the phone while its last answer was on the way.
+        return replace(played, outcome="infra", failure=lapsed)
 
     async def _pump(self, machine: Machine) -> Outcome:
         try:
@@ -166,6 +189,10 @@ class Play:
         return Acted(at_ms=self._now_ms())
 
     async def _command(self, call: Callable[[], Awaitable[_Answer]]) -> _Answer | Failure:
+        lapsed = self._lapse()
+        if lapsed is not None:
+            self.stop(lapsed)
+            await trio.lowlevel.checkpoint()
         self._note_command()
         try:
             return await call()

@@ -24,7 +24,8 @@ import trio
 from msgspec import Struct
 
 from grid.artifact import ArtifactStore
-from grid.keeper import Claims, Keeper, KeeperPorts, KeeperSettings, PoolEntry
+from grid.identity import Claims
+from grid.keeper import Keeper, KeeperPorts, KeeperSettings, PoolEntry
 from grid.lease import LeaseStore
 from grid.link import LinkPorts, refusal
 from grid.worker import MachineFactory

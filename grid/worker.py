@@ -19,14 +19,24 @@ from msgspec.structs import replace
 from drivers.protocol import Device, WaitLost
 from grid.channel import HEARTBEAT_S, Channel, open_channel, phase_of
 from grid.evidence import collect_evidence
+from grid.health import check_gate
 from grid.message import ArtifactPiece, Assign, Cancel, Ended
 from grid.outbox import Outbox, Stamp
-from grid.play import Play, Played, TimeLimits, failure_of_any, fault_of
+from grid.play import (
+    Lapse,
+    Play,
+    Played,
+    TimeLimits,
+    failure_of_any,
+    fault_of,
+    never_lapses,
+)
 from runner.clock import Clock
 from runner.errors import DeviceError, GridError, RunnerError
 from runner.machine.intent import Keep, Machine, MachineInputs, Shoot, Tell
 from runner.model.address import Provenance, StepAddress
 from runner.model.artifact import ArtifactKind
+from runner.model.device import HealthReport
 from runner.model.event import Logged
 from runner.model.failure import Failure, failure_of
 from runner.model.plan import CheckedPlan
@@ -35,13 +45,18 @@ MachineFactory: TypeAlias = Callable[[CheckedPlan, MachineInputs], Machine]
 """Turns a plan's bytes into its interpreter; raises `InputError` when the digest differs."""
 
 _FLUSH_S: Final = 5.0
+_ASK_S: Final = 15.0
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True):
-    """What a worker is told when it begins to serve."""
+    """What a worker is told when it begins to serve.
+
+    `lapse` returns the failure of whoever commands the device after its lease.
+    """
 
     stamp: Stamp
     heartbeat_s: float = HEARTBEAT_S
+    lapse: Lapse = never_lapses
 
 
 async def serve_worker(
@@ -61,15 +76,19 @@ async def serve_worker(
     outbox = Outbox(settings.stamp, clock)
     name = f"worker {settings.stamp.device_id}"
     async with open_channel(stream, name=name, heartbeat_s=settings.heartbeat_s) as channel:
-        return await _Worker(device, machine_factory, outbox).serve(channel, wait_lost)
+        worker = _Worker(device, machine_factory, outbox, settings.lapse)
+        return await worker.serve(channel, wait_lost)
 
 
 @final
 class _Worker:
-    def __init__(self, device: Device, factory: MachineFactory, outbox: Outbox) -> None:
+    def __init__(
+        self, device: Device, factory: MachineFactory, outbox: Outbox, lapse: Lapse
+    ) -> None:
         self._device = device
         self._factory = factory
         self._outbox = outbox
+        self._lapse = lapse
         self._attempt: _Attempt | None = None
         self._serving = trio.CancelScope()
         self._lost: Failure | None = None
@@ -96,7 +115,9 @@ class _Worker:
                 return  # The grid's side reports the end of the channel; here it only ends.
             match message:
                 case Assign() if self._attempt is None:
-                    attempt = _Attempt(message, self._device, self._factory, self._outbox)
+                    attempt = _Attempt(
+                        message, self._device, self._factory, self._outbox, self._lapse
+                    )
                     self._attempt = attempt
                     name = f"{message.attempt_id} on {self._device.facts.id}"
                     nursery.start_soon(self._run, attempt, name=name)
@@ -133,7 +154,12 @@ class _Attempt:
     """One assignment: the play, its evidence and its end."""
 
     def __init__(
-        self, assign: Assign, device: Device, factory: MachineFactory, outbox: Outbox
+        self,
+        assign: Assign,
+        device: Device,
+        factory: MachineFactory,
+        outbox: Outbox,
+        lapse: Lapse,
     ) -> None:
         self._assign = assign
         self._device = device
@@ -146,6 +172,7 @@ class _Attempt:
             device,
             TimeLimits(step_ms=limits.step_ms, plan_ms=limits.plan_ms, budget_ms=assign.budget_ms),
             self,
+            lapse,
         )
         self.id = assign.attempt_id
         self._address: StepAddress | None = None
@@ -161,9 +188,11 @@ class _Attempt:
         played = await self._run_play()
         end_s = trio.current_time()
         first_s = self._play.first_command_s
-        if _wants_evidence(played):
-            self._address, self._provenance = played.address, played.provenance
-            with self._collecting:
+        with self._collecting:
+            if played.outcome == "timed_out" and _may_ask(played):
+                played = blame(played, await check_gate(self._device, limit_s=_ASK_S))
+            if _wants_evidence(played):
+                self._address, self._provenance = played.address, played.provenance
                 await collect_evidence(self._device, self._play.last_read, self)
         collected_s = trio.current_time() - end_s
         busy_s = 0.0 if first_s is None else end_s - first_s + collected_s
@@ -240,10 +269,29 @@ class _Attempt:
         )
 
 
+def _may_ask(played: Played) -> bool:
+    """Tell whether more may be asked of the device; at the end of the run's time nothing may."""
+    return played.failure is not None and played.failure.reason != "run_time_limit"
+
+
 def _wants_evidence(played: Played) -> bool:
-    if played.failure is None or played.failure.reason == "run_time_limit":
-        return False  # At the end of the run's time nothing more is asked of a device.
-    return played.outcome in {"failed", "timed_out"}
+    return played.outcome in {"failed", "timed_out"} and _may_ask(played)
+
+
+def blame(played: Played, report: HealthReport) -> Played:
+    """Return a passed time limit as what it was: the time of an ill device is not the product's."""
+    failure = played.failure
+    if report.health == "healthy" or failure is None:
+        return played
+    ill = replace(
+        failure,
+        kind="device_lost" if report.health == "lost" else "device_busy",
+        reason=report.reason,
+        message=f"{failure.message}; the device is to blame: {report.message}",
+        details={**failure.details, "limit": failure.reason},
+        hint="",
+    )
+    return replace(played, outcome="infra", failure=ill)
 
 
 def _leaves_usable(played: Played) -> bool:

@@ -31,10 +31,12 @@ from drivers.android.gesture import drag_command, drag_time_s, long_press_comman
 from drivers.android.health import (
     FACTS_COMMAND,
     HEALTH_COMMAND,
+    IDENTITY_COMMAND,
     Build,
     is_asleep,
     judge_health,
     read_build,
+    read_identity,
 )
 from drivers.android.hierarchy import read_hierarchy
 from drivers.android.keystroke import KEY_ENTER, keys_command
@@ -263,3 +265,15 @@ async def open_android_device(
         answer.stdout.decode("utf-8", "replace"), device_id=DeviceId(device_id), serial=serial
     )
     yield AndroidDevice(line, build)
+
+
+async def identify_android_device(
+    *, host: str, port: int, serial: str, deadlines: Deadlines | None = None
+) -> str:
+    """Return what the phone says that it is, empty where it tells nothing of its own.
+
+    Reasons: those of `open_android_device`.
+    """
+    line = Line(AdbEndpoint(host, port), serial, deadlines or Deadlines())
+    answer = await line.expect(IDENTITY_COMMAND)
+    return read_identity(answer.stdout.decode("utf-8", "replace"))

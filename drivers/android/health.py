@@ -42,6 +42,12 @@ _LOCKED: Final = re.compile(r"(?:mDreamingLockscreen|isKeyguardShowing|mShowingL
 _FREE: Final = re.compile(r"Data-Free:\s*(\d+)K")
 
 
+IDENTITY_COMMAND: Final = "getprop ro.serialno"
+
+_SHARED_SERIALS: Final = re.compile(r"EMULATOR.*|unknown|0123456789ABCDEF|0*", re.IGNORECASE)
+"""What emulators and phones of careless makers all call themselves."""
+
+
 class Build(Struct, frozen=True, kw_only=True):
     """What a device is: the facts for everyone, and what the driver alone needs."""
 
@@ -64,10 +70,16 @@ def read_build(text: str, *, device_id: DeviceId, serial: str) -> Build:
             target="tv" if "tv" in values["ro.build.characteristics"].split(",") else "mobile",
             is_virtual=values["ro.kernel.qemu"] == "1"
             or values["ro.hardware"] in _VIRTUAL_HARDWARE,
-            hardware_id=values["ro.serialno"],
+            hardware_id=read_identity(values["ro.serialno"]),
         ),
         sdk=int(sdk) if sdk.isdecimal() and len(sdk) < 6 else 0,
     )
+
+
+def read_identity(text: str) -> str:
+    """Return what tells a phone from all others, from `ro.serialno`; empty where it does not."""
+    serial = text.strip()
+    return "" if _SHARED_SERIALS.fullmatch(serial) else serial
 
 
 def is_asleep(text: str) -> bool:

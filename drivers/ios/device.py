@@ -307,6 +307,7 @@ async def open_ios_device(
     wda = Wda(HttpConnection(dial, where=where, host=host), limits or Limits())
     try:
         status, _ = await wda.read_status()
+        info = await wda.read_info()
         await wda.open_session()
         size = await wda.window_size()
         frame = Frame(width=size.width, height=size.height, scale=await wda.screen_scale())
@@ -319,10 +320,27 @@ async def open_ios_device(
             os_version=status.os.version,
             is_virtual="simulatorVersion" in status.ios if is_virtual is None else is_virtual,
             tags=tags,
+            hardware_id=info.uuid or serial,
         )
         yield IosDevice(wda, facts, frame)
     finally:
         await _release(wda)
+
+
+async def identify_ios_device(
+    *, url: str | None = None, usbmux: UsbmuxTarget | None = None, limits: Limits | None = None
+) -> str:
+    """Return what the phone there says that it is, without taking its session from anybody.
+
+    Empty where its WDA does not tell. Reasons: those of `open_ios_device`.
+    """
+    dial, where, host = _route(url, usbmux)
+    wda = Wda(HttpConnection(dial, where=where, host=host), limits or Limits())
+    try:
+        info = await wda.read_info()
+    finally:
+        await wda.aclose()
+    return info.uuid
 
 
 async def _release(wda: Wda) -> None:

@@ -55,6 +55,12 @@ class Status(Struct, frozen=True):
     device: str = ""
 
 
+class Info(Struct, frozen=True):
+    """What `/wda/device/info` tells: `uuid` stays with a phone, whichever way it is reached."""
+
+    uuid: str = ""
+
+
 class Size(Struct, frozen=True):
     """A size in points."""
 
@@ -106,6 +112,7 @@ _SIZE: Final = msgspec.json.Decoder(Size)
 _RECT: Final = msgspec.json.Decoder(SourceRect)
 _SCREEN: Final = msgspec.json.Decoder(Screen)
 _STATUS: Final = msgspec.json.Decoder(Status)
+_INFO: Final = msgspec.json.Decoder(Info)
 _SESSION: Final = msgspec.json.Decoder(_Session)
 _ACTIVE: Final = msgspec.json.Decoder(ActiveApp)
 _SOURCE: Final = msgspec.json.Decoder(SourceNode)
@@ -239,6 +246,14 @@ class Wda:
         reply = await self.fetch("GET", "/status", limit_s=self.limits.probe_s)
         call = "GET /status"
         return self._read(reply, _STATUS, call=call), read_session_id(reply, call=call)
+
+    async def read_info(self) -> Info:
+        """Return what `/wda/device/info` tells, without a session; old agents tell nothing."""
+        reply = await self.fetch("GET", "/wda/device/info", limit_s=self.limits.probe_s)
+        try:
+            return self._read(reply, _INFO, call="GET /wda/device/info")
+        except WdaRefusedError:
+            return Info()
 
     async def open_session(self, *, limit_s: float | None = None) -> None:
         """Create the session, which ends any other that WDA has, and set it up."""

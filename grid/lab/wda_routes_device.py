@@ -6,6 +6,7 @@ May be imported by: grid.lab. Imports: grid.lab, Pillow.
 import base64
 import binascii
 import io
+import uuid
 from typing import Any, Final
 
 import trio
@@ -176,7 +177,7 @@ async def read_device(call: WdaCall) -> Any:
     return {
         "name": call.phone.model,
         "model": "iPhone",
-        "uuid": call.phone.serial,
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_OID, call.phone.serial)).upper(),
         "currentLocale": "en_US",
         "timeZone": "UTC",
         "userInterfaceIdiom": 0,

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import trio
 from msgspec import Struct
 
-from drivers.android.device import open_android_device
+from drivers.android.device import identify_android_device, open_android_device
 from drivers.android.server import (
     check_server,
     connect,
@@ -23,7 +23,7 @@ from drivers.android.server import (
     track_devices,
 )
 from drivers.android.smartsocket import AdbEndpoint
-from drivers.ios.device import open_ios_device
+from drivers.ios.device import identify_ios_device, open_ios_device
 from drivers.ios.usbmux import DEFAULT_SOCKET, UsbmuxTarget
 from drivers.protocol import Device, WaitLost
 from grid.inventory import AdbEntry, Inventory, WdaEntry, device_id_of
@@ -113,6 +113,9 @@ async def _android_entries(
             open_device=partial(
                 _open_android, endpoint, revive, serial, is_tcp=serial in adb.connect
             ),
+            identify=partial(
+                _identify_android, endpoint, revive, serial, is_tcp=serial in adb.connect
+            ),
             watch=_watch_android(host, port, serial),
         )
         for serial in serials
@@ -123,7 +126,21 @@ async def _android_entries(
 async def _open_android(
     endpoint: AdbEndpoint, revive: Revive, serial: str, *, is_tcp: bool
 ) -> AsyncIterator[Device]:
-    """Open a phone; a TCP phone that the server has lost is connected anew first.
+    await _attach(endpoint, revive, serial, is_tcp=is_tcp)
+    host, port = endpoint.host, endpoint.port
+    async with open_android_device(host=host, port=port, serial=serial, device_id=serial) as device:
+        yield device
+
+
+async def _identify_android(
+    endpoint: AdbEndpoint, revive: Revive, serial: str, *, is_tcp: bool
+) -> str:
+    await _attach(endpoint, revive, serial, is_tcp=is_tcp)
+    return await identify_android_device(host=endpoint.host, port=endpoint.port, serial=serial)
+
+
+async def _attach(endpoint: AdbEndpoint, revive: Revive, serial: str, *, is_tcp: bool) -> None:
+    """Have the server know a phone; a TCP phone that it has lost is connected anew.
 
     The server answers "already connected" for a dead connection, so it is cut before. An owned
     server that has ended is started again, and knows no phone then.
@@ -133,8 +150,6 @@ async def _open_android(
     if is_tcp and dict(await list_devices(host, port)).get(serial) != _USABLE:
         await disconnect(host, port, serial)
         await connect(host, port, serial)
-    async with open_android_device(host=host, port=port, serial=serial, device_id=serial) as device:
-        yield device
 
 
 def _watch_android(host: str, port: int, serial: str) -> WaitLost:
@@ -174,4 +189,5 @@ def _ios_entry(wda: WdaEntry, inventory: Inventory) -> PoolEntry:
             tags=wda.tags,
             is_virtual=True if inventory.lab is not None else None,
         ),
+        identify=partial(identify_ios_device, url=wda.url or None, usbmux=target),
     )

@@ -15,7 +15,7 @@ class DeviceFacts(Struct, frozen=True, kw_only=True, rename="camel"):
 
     `target` is `mobile`, `tv` or `desktop`. `serial` is the adb serial or the UDID.
     `is_virtual` covers emulators, simulators and lab devices. `hardware_id` is what the phone
-    itself says that it is (`ro.serialno`, the UDID), whichever way it is reached.
+    itself says that it is (`ro.serialno`, WDA's device uuid), whichever way it is reached.
     """
 
     id: DeviceId

@@ -32,7 +32,7 @@ class Assignment(Struct, frozen=True, kw_only=True):
 class AttemptResult(Struct, frozen=True, kw_only=True):
     """How an attempt ended. `began` tells whether its first step was started.
 
-    `refused`: the device was gone before the attempt reached it, so nothing was tried.
+    `refused`: no step was reached, for the device or the way to it was gone.
     `usable`: the device can take the next attempt at once; when it cannot, a later change
     announces it. `session` is the session of the device (see `DeviceChange`) that it ran in.
     `start_delay_ms` is what passed between the call and the first command on the device.

@@ -10,12 +10,13 @@ own quota, because each says something else about who must act:
     infra       infrastructure  infra_exhausted
     cancelled   -               cancelled
 
-A failed attempt that never began its first step counts as infrastructure.
+A failed attempt that never began its first step counts as infrastructure. One that was refused,
+for the device or the way to it was gone before a step, uses up no quota, within a bound.
 
 May be imported by: runner.schedule, tests. Imports: runner.model, runner.schedule.ports.
 """
 
-from typing import assert_never
+from typing import Final, assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,6 +42,13 @@ class Quotas(Struct, frozen=True, kw_only=True):
     black_hole: int = 3
 
 
+FREE_REFUSALS: Final = 5
+"""So many attempts of a plan that never reached a step are free; each further one counts."""
+
+_NOT_OFFERED: Final = "device_not_ready"
+"""The attempt came too late for the device, which is no fault of it."""
+
+
 class Tally(Struct, frozen=True, kw_only=True):
     """What the attempts of one plan have come to, with the last reason of each kind."""
 
@@ -48,6 +56,7 @@ class Tally(Struct, frozen=True, kw_only=True):
     failures: int = 0
     timeouts: int = 0
     infra: int = 0
+    refusals: int = 0
     failure_reason: str = ""
     timeout_reason: str = ""
     infra_reason: str = ""
@@ -67,16 +76,24 @@ def counts_as_infra(result: AttemptResult) -> bool:
 
 def blames_device(result: AttemptResult) -> bool:
     """Tell whether the attempt was lost to its device, and not to its plan or our program."""
-    if not counts_as_infra(result) or result.refused:
+    if not counts_as_infra(result):
         return False
-    return result.failure is None or is_infrastructure(result.failure.kind)
+    if result.failure is None:
+        return not result.refused
+    return result.failure.reason != _NOT_OFFERED and is_infrastructure(result.failure.kind)
 
 
 def count(tally: Tally, result: AttemptResult) -> Tally:
     """Return the tally after one more ended attempt."""
     reason = result.failure.reason if result.failure else ""
     if counts_as_infra(result):
-        return replace(tally, infra=tally.infra + (not result.refused), infra_reason=reason)
+        is_free = result.refused and tally.refusals < FREE_REFUSALS
+        return replace(
+            tally,
+            infra=tally.infra + (not is_free),
+            refusals=tally.refusals + result.refused,
+            infra_reason=reason,
+        )
     if result.outcome == "failed":
         return replace(tally, failures=tally.failures + 1, failure_reason=reason)
     if result.outcome == "timed_out":
@@ -116,6 +133,6 @@ def conclude(tally: Tally, why: NotRunReason) -> Decision:
         return Decision("failed", tally.failure_reason)
     if tally.timeouts:
         return Decision("timed_out", tally.timeout_reason)
-    if tally.infra and why == "no_eligible_device":
+    if (tally.infra or tally.refusals) and why == "no_eligible_device":
         return Decision("infra_exhausted", tally.infra_reason)
     return Decision("not_run", why)

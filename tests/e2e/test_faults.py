@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,49 @@ def test_an_owned_adb_server_that_dies_is_started_again(tmp_path: Path) -> None:
     ]
     assert 1 <= len(lost) <= 2
     assert "product" not in {failure["kind"] for failure in lost}
+
+
+def test_one_iphone_by_two_routes_is_one_device_and_says_so(tmp_path: Path) -> None:
+    flows = write_flows(tmp_path / "flows", FLOWS)
+    run, lab, grid = (tmp_path / name for name in ("run", "grid.toml", "twice.toml"))
+    up = sweepgrid("lab", "up", "--android", 0, "--ios", 2, "--grid-out", lab, "--json")
+    assert 0 == up.status, up.err
+    try:
+        phone = next(wda for wda in tomllib.loads(lab.read_text())["wda"] if "usbmux" in wda)
+        bus = f'usbmux = "{phone["usbmux"]}"\nport = 8100\nudid = "{phone["udid"]}"\n'
+        routes = [f'url = "{up.json["wdaUrls"][-1]}"\n', bus]
+        grid.write_text("version = 1\n" + "".join(f"[[wda]]\n{route}" for route in routes))
+        process = start("run", flows, "--grid", grid, "--out", run, "--json")
+        wait_for(lambda: committed_kinds(run).count("step_finished") >= 3)
+        listed = sweepgrid("devices", "--grid", grid, "--json")
+        ended = finish(process)
+    finally:
+        sweepgrid("lab", "down", "--grid", lab)
+
+    attempts = _attempts(ended.json["plans"])
+    assert ["passed"] * len(FLOWS) == [outcome for outcome, _ in attempts], ended.err
+    assert 1 == len({device for _, device in attempts})
+    assert "it is the same phone as" in ended.err
+    # Looking at the grid meanwhile takes no phone away from the run.
+    assert {"busy"} == {row["health"] for row in listed.json["devices"]}
+    assert 0 == listed.status
+
+
+def test_the_time_of_a_hung_agent_is_not_the_products(tmp_path: Path) -> None:
+    flows = write_flows(tmp_path / "flows", {"one.ad": FLOW})
+    run = tmp_path / "run"
+    with lab_of(tmp_path, android=0, ios=1) as grid:
+        process = start(*("run", flows, "--grid", grid, "--out", run, "--timeout", "6s", "--json"))
+        wait_for(lambda: committed_kinds(run).count("step_finished") >= 1)
+        up = sweepgrid("devices", "--grid", grid, "--json").json["devices"]
+        hurt = sweepgrid("lab", "fault", up[0]["device"]["id"], "wda_hang", "--grid", grid)
+        assert 0 == hurt.status, hurt.err
+        ended = finish(process)
+
+    (plan,) = ended.json["plans"]
+    assert "infra_exhausted" == plan["verdict"], ended.err
+    assert 6 == ended.status
+    assert {"wda_hung"} == {one["failure"]["reason"] for one in plan["attempts"][:1]}
 
 
 def _adb_server_of(parent: int) -> int:

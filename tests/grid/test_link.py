@@ -141,7 +141,7 @@ async def test_a_worker_that_goes_away_is_infrastructure() -> None:
         await worker.receive()
     (result,) = rig.results
 
-    assert (result.outcome, result.usable, result.refused) == ("infra", False, False)
+    assert (result.outcome, result.usable, result.refused) == ("infra", False, True)
     assert result.failure is not None
     assert result.failure.reason == "channel_closed"
 

@@ -142,18 +142,19 @@ async def test_evidence_that_cannot_be_had_is_noted_and_bounded(
     assert trio.current_time() < 6
 
 
-async def test_a_hung_device_ends_at_the_step_limit_with_its_log_tried(
+async def test_a_hung_device_ends_at_the_step_limit_and_is_to_blame(
     autojump_clock: MockClock,
 ) -> None:
     rig = Rig()
     rig.phone.hangs = True
     ended = await rig.play(assign("tap", limits=Limits(step_ms=2000)))
 
-    assert (ended.outcome, ended.usable) == ("timed_out", False)
+    assert (ended.outcome, ended.usable) == ("infra", False)
     assert ended.failure is not None
-    assert ended.failure.reason == "step_time_limit"
+    assert (ended.failure.kind, ended.failure.reason) == ("device_busy", "device_unhealthy")
+    assert ended.failure.details["limit"] == "step_time_limit"
     assert ended.duration_ms == 2000
-    assert trio.current_time() < 2 + 3 * 5 + 1
+    assert trio.current_time() < 2 + 15 + 1
 
 
 async def test_a_program_that_is_not_what_its_digest_says_is_not_started(

@@ -59,6 +59,7 @@ class FakePhone:
         self.closing_hangs = False
         self.screenshot_hangs = False
         self.breaks_contract = False
+        self.tells_identity = False
         self.health = HealthReport(health="healthy")
         self.gone = trio.Event()
         self.opened = 0
@@ -73,6 +74,11 @@ class FakePhone:
     def plug_in(self) -> None:
         self.is_dead = False
         self.gone = trio.Event()
+
+    async def identify(self) -> str:
+        await trio.sleep(0.01)
+        self.check_alive()
+        return self.facts.hardware_id
 
     async def wait_gone(self) -> None:
         await self.gone.wait()

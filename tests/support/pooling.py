@@ -59,6 +59,7 @@ class FakeGrid:
         self.recorder = Recorder()
         self.store = MemoryStore()
         self.controls = SweepControls()
+        self.clock = TrioClock()
         self.settings = PoolSettings(run_id=RunId("run"), holder="run 1", lease_folder=folder)
 
     def set(self, **changes: float | str) -> None:
@@ -82,6 +83,7 @@ class FakeGrid:
             PoolEntry(
                 facts=make_facts(phone.facts.id, platform=phone.facts.platform),
                 open_device=phone.open,
+                identify=phone.identify if phone.tells_identity else None,
                 watch=phone.wait_gone,
             )
             for phone in self.phones
@@ -92,7 +94,7 @@ class FakeGrid:
             artifacts=self.store,
             emit=self.recorder,
             sink=self.recorder,
-            clock=TrioClock(),
+            clock=self.clock,
             settings=self.settings,
         ) as pool:
             yield pool

@@ -12,10 +12,16 @@ Body = TypeVar("Body")
 
 
 class TrioClock:
-    """A clock that shows the event loop's time, so that tests control it."""
+    """A clock that shows the event loop's time, so that tests control it.
+
+    `ahead_s` is what the wall clock has gained, as after a machine stood still.
+    """
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
 
     def wall_ms(self) -> int:
-        return round(trio.current_time() * 1000)
+        return round((trio.current_time() + self.ahead_s) * 1000)
 
     def monotonic(self) -> float:
         return trio.current_time()

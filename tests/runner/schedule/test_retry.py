@@ -1,10 +1,21 @@
 import pytest
+from msgspec.structs import replace
 
+from runner.errors import FailureKind
 from runner.model.failure import Failure
 from runner.model.ids import AttemptId, DeviceId, PlanId
 from runner.model.verdict import AttemptOutcome
 from runner.schedule.ports import AttemptResult
-from runner.schedule.retry import Decision, Quotas, Tally, conclude, count, decide
+from runner.schedule.retry import (
+    FREE_REFUSALS,
+    Decision,
+    Quotas,
+    Tally,
+    blames_device,
+    conclude,
+    count,
+    decide,
+)
 
 
 def ended(outcome: AttemptOutcome, *, began: bool = True, refused: bool = False) -> AttemptResult:
@@ -66,6 +77,31 @@ async def test_a_refused_attempt_uses_no_quota() -> None:
     refused = ended("infra", began=False, refused=True)
 
     assert play(refused, refused, refused, ended("infra")) == [None, None, None, None]
+
+
+async def test_a_plan_that_never_reaches_a_step_is_given_up_within_a_bound() -> None:
+    refused = ended("infra", began=False, refused=True)
+    decisions = play(*[refused] * (FREE_REFUSALS + 2))
+
+    assert decisions[-2:] == [None, Decision("infra_exhausted", "because_infra")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "refused", "blamed"),
+    [
+        ("device_lost", "device_not_ready", True, False),
+        ("driver_fault", "channel_closed", True, True),
+        ("device_lost", "device_lost", False, True),
+        ("misuse", "worker_fault", False, False),
+    ],
+)
+async def test_a_device_is_blamed_for_what_was_lost_to_it(
+    kind: FailureKind, reason: str, *, refused: bool, blamed: bool
+) -> None:
+    failure = Failure(kind=kind, code="X", reason=reason, message="")
+    result = replace(ended("infra", began=False, refused=refused), failure=failure)
+
+    assert blamed == blames_device(result)
 
 
 async def test_timeouts_have_a_quota_of_their_own() -> None:
