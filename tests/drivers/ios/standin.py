@@ -56,6 +56,7 @@ class StandIn:
             },
             "POST /session": {"sessionId": SESSION, "capabilities": {"device": "iphone"}},
             "GET /window/size": {"width": 400, "height": 860},
+            "GET /wda/device/info": {"name": "phone", "uuid": "A-UUID"},
             "GET /wda/screen": {"scale": 3, "statusBarSize": {"width": 400, "height": 50}},
             "GET /wda/activeAppInfo": {"bundleId": "com.sweepgrid.shop", "name": "Shop", "pid": 7},
             "GET /wda/locked": False,

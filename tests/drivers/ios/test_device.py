@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from drivers.ios.device import IosDevice, open_ios_device
+from drivers.ios.device import IosDevice, identify_ios_device, open_ios_device
 from drivers.ios.usbmux import UsbmuxTarget
 from drivers.ios.wda import Limits
 from runner.errors import DeviceError
@@ -69,6 +69,21 @@ async def failure_of(device: IosDevice, action: Action) -> DeviceError:
     return caught.value
 
 
+async def test_a_phone_says_which_one_it_is_without_a_session() -> None:
+    async with open_standin() as standin:
+        assert "A-UUID" == await identify_ios_device(url=standin.url)
+        assert ["GET /wda/device/info"] == standin.seen
+
+
+@pytest.mark.parametrize("error", ["unknown command", "unknown error"])
+async def test_an_agent_that_does_not_tell_leaves_the_udid(error: str) -> None:
+    async with open_standin() as standin:
+        standin.answers["GET /wda/device/info"] = refused(404, error)
+        assert not await identify_ios_device(url=standin.url)
+        async with open_ios_device(device_id="p", url=standin.url, udid="UDID") as device:
+            assert "UDID" == device.facts.hardware_id
+
+
 async def test_opening_creates_one_session_and_closing_deletes_it() -> None:
     async with open_standin() as standin:
         async with open_ios_device(
@@ -85,6 +100,7 @@ async def test_opening_creates_one_session_and_closing_deletes_it() -> None:
             os_version="17.5",
             is_virtual=True,
             tags=("lab",),
+            hardware_id="A-UUID",
         )
         assert asked["capabilities"]["alwaysMatch"]["shouldWaitForQuiescence"] is False
         assert standin.asked("POST /appium/settings")[0]["settings"] == {
