@@ -13,10 +13,17 @@ import msgspec
 from runner.cli.output import write_machine, write_people
 from runner.cli.rundir import write_report
 from runner.errors import InputError
+from runner.exits import EVIDENCE_LOST, INTERRUPTED, OK
 from runner.model.address import StepAddress, parse_address, render_token
-from runner.model.event import Event, RunFinished
+from runner.model.event import EVENT_KINDS, Event, RunFinished
 from runner.model.ids import RunId
-from runner.record.store import DamagedRow, StoredEvent, kind_of, read_rows
+from runner.record.store import (
+    DamagedRow,
+    StoredEvent,
+    is_being_written,
+    kind_of,
+    read_rows,
+)
 from runner.report.encode import encode_value
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
@@ -51,20 +58,29 @@ def show_report(folder: Path, *, junit: Path | None, as_json: bool) -> int:
         write_machine(render_text(summary))
     if damaged:
         write_people(f"sweepgrid: {damaged} damaged journal rows were left out [journal_damaged]")
-    return 8 if damaged else 0
+    return EVIDENCE_LOST if damaged else OK
 
 
 def show_events(folder: Path, *, where: Sequence[str], follow: bool) -> int:
-    """Write matching events as NDJSON, and with `follow` those to come until the run ends."""
+    """Write matching events as NDJSON, and with `follow` those to come until the run ends.
+
+    Returns 8 for a damaged journal, and when following 10 for a run that was killed.
+    """
     wanted = [_parse_filter(text) for text in where]
     damaged = 0
+    has_ended = False
     for row in _rows(folder, follow=follow):
+        has_ended = isinstance(row, StoredEvent) and isinstance(row.event.body, RunFinished)
         if isinstance(row, DamagedRow):
             damaged += 1
             write_people(f"sweepgrid: row {row.row} is damaged: {row.why} [journal_damaged]")
         elif all(_matches(row.event, key, value) for key, value in wanted):
             write_machine(render_line(row))
-    return 8 if damaged else 0
+    if follow and not has_ended:
+        write_people("sweepgrid: the run was killed: nobody writes its journal any more")
+    if damaged:
+        return EVIDENCE_LOST
+    return INTERRUPTED if follow and not has_ended else OK
 
 
 def render_line(row: StoredEvent) -> str:
@@ -79,12 +95,14 @@ def render_line(row: StoredEvent) -> str:
 def _rows(folder: Path, *, follow: bool) -> Iterator[StoredEvent | DamagedRow]:
     last = 0
     while True:
-        ended = False
+        # Asked before reading: what the writer left at its end is still read.
+        is_written = is_being_written(folder)
+        has_ended = False
         for row in read_rows(folder, after=last):
             last = row.row
-            ended = isinstance(row, StoredEvent) and isinstance(row.event.body, RunFinished)
+            has_ended = isinstance(row, StoredEvent) and isinstance(row.event.body, RunFinished)
             yield row
-        if ended or not follow:
+        if has_ended or not follow or not is_written:
             return
         time.sleep(_FOLLOW_INTERVAL_S)  # noqa: TID251  # No event loop runs in this command.
 
@@ -96,6 +114,13 @@ def _parse_filter(text: str) -> tuple[str, str | StepAddress]:
             reason="filter_invalid",
             message=f"{text!r} is not a filter: write KEY=VALUE with KEY one of {', '.join(_KEYS)}",
             details={"filter": text, "keys": list(_KEYS)},
+        )
+    if key == "kind" and value not in EVENT_KINDS:
+        kinds = sorted(EVENT_KINDS)
+        raise InputError(
+            reason="filter_invalid",
+            message=f"there is no kind of event {value!r}; the kinds are {', '.join(kinds)}",
+            details={"filter": text, "kinds": kinds},
         )
     return key, parse_address(value) if key == "address" else value
 

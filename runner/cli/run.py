@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,13 +30,22 @@ from runner.cli.wire import OpenGrid, open_grid
 from runner.errors import InputError
 from runner.exits import EVIDENCE_LOST, NOTHING_SELECTED, PREFLIGHT, ExitStatus, exit_of
 from runner.formats.ad.machine import open_machine
-from runner.model.event import Logged, PlanAdmitted, RunFinished, RunStarted, VerdictReached
+from runner.model.event import (
+    Logged,
+    PlanAdmitted,
+    ProblemFound,
+    RunFinished,
+    RunStarted,
+    VerdictReached,
+)
+from runner.model.finding import Finding
 from runner.model.ids import PLATFORMS, Digest, PlanId
 from runner.model.plan import CheckedPlan, Limits
 from runner.model.verdict import Verdict
 from runner.preflight.render import problem_json
 from runner.preflight.settings import Preflight
 from runner.record.redaction import Redactor
+from runner.report.encode import encode_value
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
 from runner.report.summary import RunSummary
@@ -136,12 +146,7 @@ async def _run_and_report(
     unwritten = _write_reports(folder, request, summary)
     if not stored or unwritten:
         status = _with_lost_evidence(status)
-    report = run_json(
-        summary,
-        problems=[problem_json(problem) for problem in preflight.problems],
-        stored=stored,
-        status=status,
-    )
+    report = run_json(summary, stored=stored, status=status)
     if request.as_json:
         write_machine(render_json(report))
     write_people(render_text(summary, stored=stored, status=status))
@@ -238,6 +243,10 @@ def _first_ms(asked: int | None, stated: Duration | None) -> int | None:
 
 def _give_up_blocked(preflight: Preflight, recorder: Recorder) -> list[tuple[Verdict, str]]:
     """Enter the flows with problems into the run, as not run; return their verdicts."""
+    for problem in preflight.problems:
+        # Half a character can stand in a file, and not in a journal.
+        storable = msgspec.json.decode(encode_value(problem), type=Finding)
+        recorder.emit(ProblemFound(problem=storable))
     for flow in preflight.blocked:
         plan_id = PlanId(flow.path)
         recorder.emit(
@@ -251,7 +260,12 @@ def _give_up_blocked(preflight: Preflight, recorder: Recorder) -> list[tuple[Ver
             ),
             plan_id=plan_id,
         )
-        recorder.emit(VerdictReached(verdict="not_run", reason="preflight"), plan_id=plan_id)
+        recorder.emit(
+            VerdictReached(
+                verdict="not_run", reason="preflight", message=f"preflight found {flow.reason}"
+            ),
+            plan_id=plan_id,
+        )
     return [("not_run", "preflight") for _ in preflight.blocked]
 
 

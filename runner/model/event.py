@@ -9,12 +9,13 @@ reader.
 May be imported by: everyone. Imports: runner.model.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
 from runner.model.address import Provenance, StepAddress
 from runner.model.failure import Failure
+from runner.model.finding import Finding
 from runner.model.ids import AttemptId, DeviceId, Digest, Fence, PlanId, Platform, RunId
 from runner.model.verdict import AttemptOutcome, Verdict
 
@@ -167,15 +168,28 @@ class Logged(Struct, frozen=True, gc=False, kw_only=True, tag="log", rename="cam
 
 
 class VerdictReached(Struct, frozen=True, gc=False, kw_only=True, tag="verdict", rename="camel"):
-    """The one final result of a plan. `reason` refines `not_run` and failures."""
+    """The one final result of a plan. `reason` refines `not_run` and failures.
+
+    `message` says for people why a plan was not run.
+    """
 
     verdict: Verdict
     reason: str = ""
     attempts: int = 0
+    message: str = ""
+
+
+class ProblemFound(
+    Struct, frozen=True, gc=False, kw_only=True, tag="problem_found", rename="camel"
+):
+    """Preflight found this in a run that left the flows with problems out."""
+
+    problem: Finding
 
 
 EventBody: TypeAlias = (
     RunStarted
+    | ProblemFound
     | RunFinished
     | PlanAdmitted
     | AttemptStarted
@@ -192,6 +206,9 @@ EventBody: TypeAlias = (
     | Logged
     | VerdictReached
 )
+
+EVENT_KINDS: Final = frozenset(str(body.__struct_config__.tag) for body in get_args(EventBody))
+"""The tags of all bodies."""
 
 
 class Event(Struct, frozen=True, gc=False, kw_only=True, rename="camel", omit_defaults=True):

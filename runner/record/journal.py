@@ -24,7 +24,13 @@ from runner.errors import EvidenceError
 from runner.model.event import Event
 from runner.model.ids import RunId
 from runner.record.redaction import Redactor
-from runner.record.store import close_store, create_store, unwritable, write_events
+from runner.record.store import (
+    close_store,
+    create_store,
+    hold_writer_lock,
+    unwritable,
+    write_events,
+)
 
 COMMIT_INTERVAL_S: Final = 0.05
 QUEUE_LIMIT: Final = 200_000
@@ -143,18 +149,21 @@ async def open_journal(
 
     Reasons: `run_directory_used`, `journal_unwritable`, `journal_network_filesystem`.
     """
-    connection = await trio.to_thread.run_sync(create_store, folder, run_id)
-    journal = Journal(folder, run_id, connection, redactor, listeners)
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(journal.run_writer, name="journal writer")
-            try:
-                yield journal
-            finally:
-                nursery.cancel_scope.cancel()
-    finally:
-        # Behind the nursery: the writer task has ended, so this is the only writer left.
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_LIMIT_S) as limit:
-            await journal.finish()
-        if limit.cancelled_caught:
-            journal.fail(f"it did not take the last events within {_CLOSE_LIMIT_S:g} s")
+    with hold_writer_lock(folder):
+        connection = await trio.to_thread.run_sync(create_store, folder, run_id)
+        journal = Journal(folder, run_id, connection, redactor, listeners)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(journal.run_writer, name="journal writer")
+                try:
+                    yield journal
+                finally:
+                    nursery.cancel_scope.cancel()
+        finally:
+            # Behind the nursery: the writer task has ended, so this is the only writer left.
+            with trio.CancelScope(
+                shield=True, deadline=trio.current_time() + _CLOSE_LIMIT_S
+            ) as limit:
+                await journal.finish()
+            if limit.cancelled_caught:
+                journal.fail(f"it did not take the last events within {_CLOSE_LIMIT_S:g} s")

@@ -4,16 +4,20 @@ Layout 1. `events` holds one row an event: the event as MessagePack beside the c
 queries need. A row's checksum covers its body and is seeded with the run and the row's identity,
 so that a zeroed, moved or foreign row is seen. Rows are unique on source, fence and sequence:
 writing an event twice is harmless. An old reader refuses a newer layout (`journal_unsupported`);
-a new reader reads layout 1; an old writer never opens an existing file.
+a new reader reads layout 1; an old writer never opens an existing file. While the writer lives it
+holds a lock on a file beside it.
 
 Blocking functions; callers on an event loop use a thread.
 
 May be imported by: runner.record, tests. Imports: runner.model, runner.errors.
 """
 
+import fcntl
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +31,7 @@ from runner.model.ids import RunId
 
 LAYOUT: Final = 1
 JOURNAL_NAME: Final = "journal.sqlite"
+LOCK_NAME: Final = "journal.lock"
 
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -135,6 +140,39 @@ def create_store(folder: Path, run_id: RunId) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise unwritable(folder, str(error)) from error
     return connection
+
+
+@contextmanager
+def hold_writer_lock(folder: Path) -> Iterator[None]:
+    """Let others see for how long the journal in `folder` is written, also after a kill.
+
+    Reasons: `journal_unwritable`.
+    """
+    try:
+        handle = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise unwritable(folder, str(error)) from error
+    try:
+        with suppress(OSError):  # Some file systems know no locks; nothing but news depends on it.
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_being_written(folder: Path) -> bool:
+    """Tell whether the process that writes the journal in `folder` lives."""
+    try:
+        handle = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def unwritable(folder: Path, why: str) -> EvidenceError:

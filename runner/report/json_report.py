@@ -6,13 +6,12 @@ form and `addressToken` its text token; times are ISO 8601 UTC.
 May be imported by: runner.cli, tests. Imports: runner.model, runner.report.
 """
 
-from typing import Any
-
 from msgspec import Struct
 
 from runner.exits import ExitStatus
 from runner.model.address import Provenance, StepAddress, render_token
 from runner.model.failure import Failure
+from runner.model.finding import Finding
 from runner.model.verdict import AttemptOutcome, Verdict
 from runner.report.encode import render_value
 from runner.report.summary import AttemptEntry, PlanEntry, RunSummary, exit_status, final_verdict
@@ -56,12 +55,16 @@ class PlanJson(Struct, frozen=True, kw_only=True, rename="camel"):
     plan_digest: str | None
     verdict: Verdict
     reason: str
+    message: str = ""
     steps: int
     attempts: tuple[AttemptJson, ...]
 
 
 class RunJson(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The whole run. `stored` is false when the journal failed and this is all there is."""
+    """The whole run. `stored` is false when the journal failed and this is all there is.
+
+    `problems` are what preflight found in flows that were left out.
+    """
 
     version: int = 1
     run_id: str
@@ -73,17 +76,11 @@ class RunJson(Struct, frozen=True, kw_only=True, rename="camel"):
     finished_at: str | None
     totals: dict[str, int]
     plans: tuple[PlanJson, ...]
-    problems: list[Any]
+    problems: tuple[Finding, ...]
 
 
-def run_json(
-    run: RunSummary,
-    *,
-    problems: list[Any] | None = None,
-    stored: bool = True,
-    status: ExitStatus | None = None,
-) -> RunJson:
-    """Return the report of `run`; `problems` are preflight's, when some plans were skipped.
+def run_json(run: RunSummary, *, stored: bool = True, status: ExitStatus | None = None) -> RunJson:
+    """Return the report of `run`.
 
     `status` overrides what the journal says, for a run whose journal failed.
     """
@@ -98,7 +95,7 @@ def run_json(
         finished_at=None if run.finished_ms is None else render_utc(run.finished_ms),
         totals=totals(run),
         plans=tuple(_plan(plan) for plan in run.plans),
-        problems=problems or [],
+        problems=run.problems,
     )
 
 
@@ -127,6 +124,7 @@ def _plan(plan: PlanEntry) -> PlanJson:
         plan_digest=plan.plan_digest or None,
         verdict=verdict,
         reason=reason,
+        message=plan.message,
         steps=plan.step_count,
         attempts=tuple(_attempt(attempt) for attempt in plan.attempts),
     )

@@ -94,7 +94,9 @@ def _add_case(suite: ET.Element, plan: PlanEntry, platform: str) -> None:
     verdict, reason = final_verdict(plan)
     last = decisive_attempt(plan)
     if kind == "skipped":
-        ET.SubElement(case, "skipped", {"message": _clean(f"{verdict} {reason}".strip())})
+        why = f"{verdict} {reason}".strip()
+        why = f"{why}: {plan.message}" if plan.message else why
+        ET.SubElement(case, "skipped", {"message": _clean(why)})
     elif kind:
         cause = render_cause(last) if last is not None else reason
         element = ET.SubElement(
@@ -128,7 +130,7 @@ def _facts(plan: PlanEntry, verdict: str, reason: str) -> str:
     ]
     lines += [
         f"attempt {attempt.number} on {attempt.device}: {attempt.outcome or 'interrupted'}"
-        f" after {attempt.duration_ms or 0} ms"
+        + ("" if attempt.duration_ms is None else f" after {attempt.duration_ms} ms")
         for attempt in plan.attempts
     ]
     return "\n".join(lines)

@@ -20,6 +20,7 @@ from runner.model.event import (
     AttemptStarted,
     Event,
     PlanAdmitted,
+    ProblemFound,
     RunFinished,
     RunStarted,
     StepFinished,
@@ -27,6 +28,7 @@ from runner.model.event import (
     VerdictReached,
 )
 from runner.model.failure import Failure
+from runner.model.finding import Finding
 from runner.model.ids import AttemptId, DeviceId, PlanId, Platform, RunId
 from runner.model.verdict import AttemptOutcome, Verdict
 
@@ -71,7 +73,10 @@ class AttemptEntry(Struct, frozen=True, kw_only=True):
 
 
 class PlanEntry(Struct, frozen=True, kw_only=True):
-    """One plan of the run; `verdict` is `None` until it is reached."""
+    """One plan of the run; `verdict` is `None` until it is reached.
+
+    `message` says why it was not run, where the reason alone does not.
+    """
 
     id: PlanId
     path: str = ""
@@ -83,11 +88,15 @@ class PlanEntry(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     verdict: Verdict | None = None
     reason: str = ""
+    message: str = ""
     attempts: tuple[AttemptEntry, ...] = ()
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):
-    """One run. `exit` is `None` while it runs or when it was killed."""
+    """One run. `exit` is `None` while it runs or when it was killed.
+
+    `problems` are what preflight found in the flows that were left out.
+    """
 
     run_id: RunId
     product_version: str = ""
@@ -97,6 +106,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     exit: int | None = None
     exit_causes: tuple[int, ...] = ()
     plans: tuple[PlanEntry, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 class _Folding:
@@ -104,6 +114,7 @@ class _Folding:
 
     def __init__(self, run_id: RunId) -> None:
         self.run = RunSummary(run_id=run_id)
+        self.problems: list[Finding] = []
         self.plans: dict[PlanId, PlanEntry] = {}
         self.attempts: dict[PlanId, dict[AttemptId, AttemptEntry]] = {}
         self.steps: dict[AttemptId, list[StepEntry]] = {}
@@ -119,6 +130,8 @@ class _Folding:
                 self.run = replace(
                     self.run, finished_ms=event.wall_ms, exit=status, exit_causes=causes
                 )
+            case ProblemFound(problem=problem):
+                self.problems.append(problem)
             case _:
                 self._take_of_plan(event)
 
@@ -139,8 +152,8 @@ class _Folding:
                     step_count=body.step_count,
                     tags=body.tags,
                 )
-            case VerdictReached(verdict=verdict, reason=reason) if plan.verdict is None:
-                plan = replace(plan, verdict=verdict, reason=reason)
+            case VerdictReached() if plan.verdict is None:
+                plan = replace(plan, verdict=body.verdict, reason=body.reason, message=body.message)
             case _:
                 pass
         self.plans[event.plan_id] = plan
@@ -225,7 +238,7 @@ class _Folding:
             )
             for plan in self.plans.values()
         )
-        return replace(self.run, plans=plans)
+        return replace(self.run, plans=plans, problems=tuple(self.problems))
 
 
 def summarise(run_id: RunId, events: Iterable[Event]) -> RunSummary:
@@ -248,6 +261,13 @@ def exit_status(run: RunSummary) -> ExitStatus:
     if run.exit is None:
         return ExitStatus(INTERRUPTED, (INTERRUPTED,))
     return ExitStatus(run.exit, run.exit_causes)
+
+
+def elapsed_ms(run: RunSummary, attempt: AttemptEntry) -> int:
+    """Return how long an attempt took; for one without an end, until the last that is known."""
+    if attempt.duration_ms is not None or attempt.started_ms is None:
+        return attempt.duration_ms or 0
+    return max(0, run.last_event_ms - attempt.started_ms)
 
 
 def decisive_attempt(plan: PlanEntry) -> AttemptEntry | None:

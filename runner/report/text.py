@@ -5,12 +5,14 @@ Pure. May be imported by: runner.cli, tests. Imports: runner.model, runner.repor
 
 from runner.exits import ExitStatus
 from runner.model.address import render_token
+from runner.model.finding import Finding
 from runner.report.json_report import totals
 from runner.report.summary import (
     AttemptEntry,
     PlanEntry,
     RunSummary,
     decisive_attempt,
+    elapsed_ms,
     exit_status,
     final_verdict,
 )
@@ -27,7 +29,8 @@ def render_text(run: RunSummary, *, stored: bool = True, status: ExitStatus | No
     status = status or exit_status(run)
     lines: list[str] = []
     for plan in sorted(run.plans, key=lambda one: (_ORDER.index(final_verdict(one)[0]), one.id)):
-        lines += _plan_lines(plan)
+        lines += _plan_lines(run, plan)
+    lines += [_problem_line(problem) for problem in run.problems]
     lines.append("")
     counts = totals(run)
     parts = [f"{counts[verdict]} {verdict}" for verdict in reversed(_ORDER) if verdict in counts]
@@ -35,6 +38,8 @@ def render_text(run: RunSummary, *, stored: bool = True, status: ExitStatus | No
     if run.started_ms is not None:
         end = run.last_event_ms if run.finished_ms is None else run.finished_ms
         lines.append(f"time: {render_duration(end - run.started_ms)}")
+    if run.problems:
+        lines.append(f"preflight: {plural(len(run.problems), 'problem')}")
     if run.exit is None:
         lines.append("the run did not end: plans without a verdict count as not run")
     if not stored:
@@ -45,27 +50,40 @@ def render_text(run: RunSummary, *, stored: bool = True, status: ExitStatus | No
     return "\n".join(lines) + "\n"
 
 
-def _plan_lines(plan: PlanEntry) -> list[str]:
+def _problem_line(problem: Finding) -> str:
+    place = f"{problem.path}:{problem.line}:{problem.column}"
+    return f"problem   {place}: {problem.reason}: {problem.message}"
+
+
+def _plan_lines(run: RunSummary, plan: PlanEntry) -> list[str]:
     verdict, reason = final_verdict(plan)
     last = decisive_attempt(plan)
-    time = sum(attempt.duration_ms or 0 for attempt in plan.attempts)
+    time = sum(elapsed_ms(run, attempt) for attempt in plan.attempts)
+    more = " or more" if any(attempt.outcome is None for attempt in plan.attempts) else ""
     where = f" on {last.device}" if last is not None and last.device else ""
     platform = f" [{plan.platform}]" if plan.platform else ""
     tail = f" ({reason})" if reason and verdict not in {"passed", "flaky"} else ""
-    lines = [f"{verdict:<9} {plan.path}{platform}{where} {render_duration(time)}{tail}"]
-    if verdict == "passed":
-        return lines
+    lines = [f"{verdict:<9} {plan.path}{platform}{where} {render_duration(time)}{more}{tail}"]
+    if plan.message:
+        lines.append(f"    {plan.message}")
     for attempt in plan.attempts:
-        if attempt.outcome != "passed":
+        if verdict == "passed" and attempt.outcome != "passed":
+            lines.append(
+                f"    lost attempt {attempt.number} on {attempt.device}: {_cause(attempt)}"
+            )
+        elif attempt.outcome != "passed":
             lines += _attempt_lines(attempt)
     return lines
 
 
+def _cause(attempt: AttemptEntry) -> str:
+    if attempt.failure is None:
+        return attempt.outcome or "the run ended in it"
+    return f"{attempt.failure.message} [{attempt.failure.reason}]"
+
+
 def _attempt_lines(attempt: AttemptEntry) -> list[str]:
-    cause: str = attempt.outcome or "interrupted"
-    if attempt.failure is not None:
-        cause = f"{attempt.failure.message} [{attempt.failure.reason}]"
-    lines = [f"    attempt {attempt.number} on {attempt.device}: {cause}"]
+    lines = [f"    attempt {attempt.number} on {attempt.device}: {_cause(attempt)}"]
     step = attempt.steps[-1] if attempt.steps else None
     if attempt.address is not None:
         if step is not None and step.address == attempt.address and step.text:

@@ -27,7 +27,13 @@ from runner.model.device import DeviceFacts
 from runner.model.ids import AttemptId, DeviceId, PlanId
 from runner.model.plan import CheckedPlan
 from runner.model.verdict import NotRunReason, Verdict
-from runner.schedule.policy import Requirement, rank_plans, requirement_of, satisfies
+from runner.schedule.policy import (
+    Requirement,
+    explain_lack,
+    rank_plans,
+    requirement_of,
+    satisfies,
+)
 from runner.schedule.ports import AttemptResult, DeviceChange
 from runner.schedule.retry import (
     Decision,
@@ -72,6 +78,7 @@ class Reach(Struct, frozen=True, kw_only=True):
     verdict: Verdict
     reason: str
     attempts: int
+    message: str = ""
 
 
 class Quarantine(Struct, frozen=True, kw_only=True):
@@ -100,7 +107,10 @@ Standing: TypeAlias = Literal["expected", "ready", "gone", "out"]
 
 
 class DeviceBook(Struct, frozen=True, kw_only=True):
-    """A device of the run. `streak` counts infrastructure ends in a row."""
+    """A device of the run. `streak` counts infrastructure ends in a row.
+
+    `trouble` says why it cannot take a plan, when it cannot.
+    """
 
     facts: DeviceFacts
     standing: Standing = "expected"
@@ -108,6 +118,7 @@ class DeviceBook(Struct, frozen=True, kw_only=True):
     session: int = 0
     attempt: AttemptId | None = None
     streak: int = 0
+    trouble: str = ""
 
     @property
     def is_idle(self) -> bool:
@@ -223,6 +234,7 @@ class _Draft:
             standing=standing,
             returns=change.returns,
             session=change.session,
+            trouble="" if standing == "ready" else change.message or change.reason,
         )
 
     def end_attempt(self, result: AttemptResult) -> None:
@@ -269,9 +281,10 @@ class _Draft:
                 why = "no_eligible_device"
             if why is not None:
                 del self._queues[need]
+                message = explain_lack(need, self._troubles()) if self._stopped is None else ""
                 for _, plan_id in queue:
                     plan = self._plans[plan_id]
-                    self._reach(plan, conclude(plan.tally, why))
+                    self._reach(plan, conclude(plan.tally, why), message)
         if self._stopped != before:
             self.settle()  # A verdict just given was one failure too many.
 
@@ -284,7 +297,8 @@ class _Draft:
         elif result.outcome in {"passed", "failed"}:
             device = replace(device, streak=0)
         if device.standing != "out" and device.streak >= self._books.quotas.black_hole:
-            device = replace(device, standing="out")
+            trouble = f"{device.streak} plans in a row ended there for reasons of the device"
+            device = replace(device, standing="out", trouble=trouble)
             self._orders.append(Quarantine(facts=device.facts, ended=device.streak))
         self._devices[device_id] = device
 
@@ -331,7 +345,10 @@ class _Draft:
             for device in self._devices.values()
         )
 
-    def _reach(self, plan: PlanBook, decision: Decision) -> None:
+    def _troubles(self) -> tuple[tuple[DeviceFacts, str], ...]:
+        return tuple((device.facts, device.trouble) for device in self._devices.values())
+
+    def _reach(self, plan: PlanBook, decision: Decision, message: str = "") -> None:
         del self._plans[plan.id]
         self._orders.append(
             Reach(
@@ -339,6 +356,7 @@ class _Draft:
                 verdict=decision.verdict,
                 reason=decision.reason,
                 attempts=plan.tally.started,
+                message=message,
             )
         )
         if decision.verdict in {"failed", "timed_out", "inconclusive"}:

@@ -212,7 +212,10 @@ class _Sweep:
                 case Reach():
                     self._verdicts[order.plan_id] = order
                     body = VerdictReached(
-                        verdict=order.verdict, reason=order.reason, attempts=order.attempts
+                        verdict=order.verdict,
+                        reason=order.reason,
+                        attempts=order.attempts,
+                        message=order.message,
                     )
                     self._emit(body, plan_id=order.plan_id)
                 case Quarantine():

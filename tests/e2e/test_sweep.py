@@ -122,6 +122,10 @@ def test_skip_invalid_runs_the_clean_flows_and_still_exits_three(
         (plan["path"], plan["verdict"]) for plan in ended.json["plans"]
     }
     assert ["command_unknown"] == [problem["reason"] for problem in ended.json["problems"]]
+    # Later the journal says the same.
+    report = sweepgrid("report", tmp_path / "run", "--json")
+    assert ended.json["problems"] == report.json["problems"]
+    assert "bad.ad:1:1: command_unknown" in sweepgrid("report", tmp_path / "run").out
 
 
 def test_nothing_selected_is_four_and_a_used_folder_is_refused(grid: Path, tmp_path: Path) -> None:
@@ -146,6 +150,8 @@ def test_a_plan_for_which_no_device_answers_is_not_run_and_exit_five(tmp_path: P
     ended = sweepgrid("run", flows, "--grid", grid, "--out", tmp_path / "run", "--json")
 
     assert (5, [5]) == (ended.status, ended.json["exitCauses"]), ended.err
+    assert "no ios (mobile) device serves: " in ended.json["plans"][0]["message"]
+    assert "no ios (mobile) device serves: " in ended.err
     assert [("not_run", "no_eligible_device")] == [
         (plan["verdict"], plan["reason"]) for plan in ended.json["plans"]
     ]
@@ -213,6 +219,11 @@ def test_a_killed_run_is_reported_from_its_journal_alone(grid: Path, tmp_path: P
     assert (10, False) == (report.json["exit"], report.json["complete"])
     assert "7" == ET.fromstring((tmp_path / "junit.xml").read_bytes()).get("tests")
     assert 0 == sweepgrid("events", run).status
+    followed = sweepgrid("events", run, "--follow")
+    assert 10 == followed.status
+    assert "the run was killed" in followed.err
+    text = sweepgrid("report", run).out
+    assert " or more" in text
 
 
 @pytest.mark.parametrize("signals", [1, 2])

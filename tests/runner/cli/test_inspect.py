@@ -6,7 +6,12 @@ import pytest
 from runner.cli.guard import run_guarded
 from runner.model.address import render_token
 from runner.model.event import PlanAdmitted, RunFinished, RunStarted, StepFinished, VerdictReached
-from runner.record.store import create_store, write_events
+from runner.record.store import (
+    create_store,
+    hold_writer_lock,
+    is_being_written,
+    write_events,
+)
 from tests.support.events import DIGEST, RUN, event, step_address
 
 Capture = pytest.CaptureFixture[str]
@@ -93,6 +98,21 @@ def test_follow_ends_with_the_run(run_folder: Path, capfd: Capture) -> None:
     assert 5 == len(capfd.readouterr().out.splitlines())
 
 
+def test_follow_ends_with_a_writer_that_is_gone_and_waits_for_one_that_lives(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    connection = create_store(tmp_path, RUN)
+    write_events(connection, RUN, [event(1, RunStarted(plans=1, devices=(), product_version="0"))])
+    with hold_writer_lock(tmp_path):
+        assert is_being_written(tmp_path)
+        assert 0 == run_guarded(["events", str(tmp_path)])
+    connection.close()
+
+    assert not is_being_written(tmp_path)
+    assert 10 == run_guarded(["events", str(tmp_path), "--follow"])
+    assert "the run was killed" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "status", "reason"),
     [
@@ -100,6 +120,7 @@ def test_follow_ends_with_the_run(run_folder: Path, capfd: Capture) -> None:
         (["events", "nowhere"], 2, "run_not_found"),
         (["events", "RUN", "--where", "colour=red"], 2, "filter_invalid"),
         (["events", "RUN", "--where", "address=x"], 2, "address_invalid"),
+        (["events", "RUN", "--where", "kind=nope"], 2, "filter_invalid"),
         (["report", "RUN", "--junit", "RUN"], 2, "output_unwritable"),
         (["run", "x", "--timeout", "soon"], 2, "duration_invalid"),
         (["run", "x", "--flaky", "maybe"], 2, "option_invalid"),

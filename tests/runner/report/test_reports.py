@@ -2,6 +2,7 @@ import json
 from xml.etree import ElementTree as ET
 
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from runner.exits import ExitStatus
 from runner.model.address import InvocationSegment, Provenance, SourceRef
@@ -11,7 +12,9 @@ from runner.model.event import (
     AttemptStarted,
     Event,
     EventBody,
+    Logged,
     PlanAdmitted,
+    ProblemFound,
     RunFinished,
     RunStarted,
     StepFinished,
@@ -19,6 +22,7 @@ from runner.model.event import (
     VerdictReached,
 )
 from runner.model.failure import Failure
+from runner.model.finding import Finding
 from runner.model.ids import DeviceId
 from runner.report.json_report import render_json, run_json
 from runner.report.junit import render_junit
@@ -167,6 +171,55 @@ def test_the_text_report_explains_failures_first() -> None:
     assert "next: look at the screenshot" in text
     assert "3 plans: 1 passed, 1 not_run, 1 failed" in text
     assert "exit status: 1\n" in text
+
+
+def test_the_text_report_keeps_what_a_passed_plan_lost_on_the_way() -> None:
+    lost = Failure(kind="device_lost", code="X", reason="device_lost", message="it went away")
+    bodies: list[tuple[EventBody, str | None]] = [
+        (RunStarted(plans=2, devices=(), product_version="0"), None),
+        (_admitted("flows/good.ad"), None),
+        (AttemptStarted(number=1), "good#1"),
+        (AttemptFinished(number=1, outcome="infra", duration_ms=5, failure=lost), "good#1"),
+        (AttemptStarted(number=2), "good#2"),
+        (AttemptFinished(number=2, outcome="passed", duration_ms=7), "good#2"),
+        (VerdictReached(verdict="passed", attempts=2), None),
+    ]
+    run = summarise(
+        RUN,
+        [
+            event(at, body, plan=None if at == 1 else "good", attempt=attempt, device="d1")
+            for at, (body, attempt) in enumerate(bodies, 1)
+        ],
+    )
+
+    assert "lost attempt 1 on d1: it went away [device_lost]" in render_text(run)
+
+
+def test_an_attempt_that_was_cut_off_shows_the_time_that_is_known() -> None:
+    run = summarise(
+        RUN,
+        [
+            event(1, _admitted("flows/late.ad"), plan="late"),
+            event(2, AttemptStarted(number=1), plan="late", attempt="late#1", device="d1"),
+            replace(
+                event(3, Logged(level="info", message="")),
+                wall_ms=event(2, Logged(level="info", message="")).wall_ms + 4200,
+            ),
+        ],
+    )
+    text = render_text(run)
+
+    assert "not_run   flows/late.ad [android] on d1 4.2 s or more (interrupted)" in text
+    assert "attempt 1 on d1: the run ended in it" in text
+
+
+def test_problems_of_preflight_are_in_every_report() -> None:
+    problem = Finding(reason="command_unknown", path="bad.ad", line=3, message="no such command")
+    run = summarise(RUN, [event(1, ProblemFound(problem=problem))])
+    report = json.loads(render_json(run_json(run)))
+
+    assert "problem   bad.ad:3:1: command_unknown: no such command" in render_text(run)
+    assert ["command_unknown"] == [each["reason"] for each in report["problems"]]
 
 
 def test_a_failed_journal_is_said_in_text_and_json() -> None:

@@ -138,7 +138,28 @@ async def test_a_plan_for_a_platform_that_the_grid_lacks_ends_at_once() -> None:
     books, orders = open_books([make_plan("i", platform="ios"), make_plan("a")], [A1], Quotas())
 
     assert verdicts(list(orders)) == {"i": ("not_run", "no_eligible_device")}
+    assert [order.message for order in orders if isinstance(order, Reach)] == [
+        "no device is ios (mobile); the grid has android (mobile) alone"
+    ]
     assert set(books.plans) == {"a"}
+
+
+async def test_a_plan_that_no_device_takes_names_what_is_wrong_with_each() -> None:
+    gone1 = DeviceChange(facts=A1, state="lost", message="it was unplugged", returns=False)
+    gone2 = DeviceChange(facts=A2, state="unhealthy", reason="device_locked", returns=False)
+    _, orders = run(start("p"), gone1, gone2)
+
+    assert [order.message for order in orders if isinstance(order, Reach)] == [
+        f"no android (mobile) device serves: {A1.id}: it was unplugged; {A2.id}: device_locked"
+    ]
+
+
+async def test_a_grid_without_devices_says_so() -> None:
+    _, orders = open_books([make_plan("i")], [], Quotas())
+
+    assert [order.message for order in orders if isinstance(order, Reach)] == [
+        "the grid has no device; the plan needs android (mobile)"
+    ]
 
 
 async def test_a_lost_plan_without_any_device_left_exhausted_its_infrastructure() -> None:
