@@ -124,6 +124,11 @@ _FLOW: Final[Mapping[str, ReasonInfo]] = {
         "A line of a flow does not follow the grammar of its format.",
         "Correct the line; the message names the column and the accepted form.",
     ),
+    "script_unwritable": ReasonInfo(
+        "INVALID_ARGS",
+        "A script holds a value that no text of its format says, so nothing was written.",
+        "Change what `details` names; a word that reads as an option cannot be an operand.",
+    ),
     "command_unknown": ReasonInfo(
         "INVALID_ARGS",
         "A flow uses a word that is no command of its format.",

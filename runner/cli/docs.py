@@ -67,7 +67,9 @@ def render_commands() -> str:
 
 def _command_row(command: Command) -> str:
     options = ", ".join(
-        f"`{option.names[0]} {option.usage}`".replace(" `", "`") for option in command.options
+        f"`{option.names[0]} {option.usage}`".replace(" `", "`")
+        for option in command.options
+        if not option.is_retired
     )
     cells = [
         f"`{command.word} {command.operands}`".replace(" `", "`"),

@@ -6,7 +6,7 @@
 
 Pure. Evidence comes out in canonical form: known fields only, texts in NFC, labels collapsed,
 defaults filled in, whole numbers as ints. A reference is read strictly, because its version gates
-its schema.
+its schema. What is rendered here is one line to every reader, and reads back as it was.
 
 May be imported by: runner.formats.ad. Imports: runner.errors, runner.model,
 runner.formats.ad.numbers.
@@ -21,13 +21,15 @@ from msgspec import Struct
 
 from runner.errors import InputError
 from runner.formats.ad.numbers import SPACES, shrink_number
-from runner.model.digest import canonical_json
+from runner.model.digest import canonical_json, quote_json, render_canonical
 from runner.model.ids import Digest
 
 MAX_FIELD_BYTES: Final = 256
 MAX_RECORD_BYTES: Final = 4096
 MAX_PAIR_BYTES: Final = 8320
 MAX_ANCESTRY: Final = 8
+MAX_NESTING: Final = 64
+"""Levels of a record, of which real ones have three. Only unknown fields could have more."""
 
 _COMMENT = re.compile(
     rf"#[{SPACES}]*agent-device:(?P<kind>target|targets|fragment-ref)-v(?P<version>[0-9]+)"
@@ -37,7 +39,13 @@ _COMMENT = re.compile(
 _SPACE_RUN = re.compile(f"[{SPACES}]+")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _UNSEEMLY = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_UNSAFE = re.compile("[\u2028\u2029\ud800-\udfff]")
 _ABSENT: Final = object()
+_DEFAULTS: Final = {"ancestry": [], "sibling": 0, "viewportOrder": 0}
+_RECORD: Final = (
+    *("id", "role", "label", "ancestry", "sibling", "viewportOrder", "scrollRegion", "rect"),
+    "verification",
+)
 
 
 class Annotation(Struct, frozen=True, kw_only=True):
@@ -111,6 +119,67 @@ def parse_reference(annotation: Annotation) -> Reference:
         digest=None if digest is None else Digest(digest),
         problem=problem,
     )
+
+
+def render_target(evidence: dict[str, Any]) -> str:
+    """Return the comment line of an evidence record, its fields in canonical order.
+
+    Defaults are spelled out as long as the record then stays within its bound. What is no record
+    raises `TypeError`, `ValueError` or `KeyError`.
+    """
+    payload = _render(_arrange_record(evidence))
+    if len(payload.encode()) > MAX_RECORD_BYTES:
+        payload = _render(_arrange_record(evidence, is_brief=True))
+    return f"# agent-device:target-v1 {payload}"
+
+
+def render_targets(evidences: dict[str, Any]) -> str:
+    """Return the comment line of the evidence of both ends of a drag, as `render_target` does."""
+    payload = _render(_arrange_pair(evidences, MAX_RECORD_BYTES))
+    if len(payload.encode()) > MAX_PAIR_BYTES:
+        payload = _render(_arrange_pair(evidences, 0))
+    return f"# agent-device:targets-v1 {payload}"
+
+
+def render_reference(call_site_id: str | None, digest: Digest | None) -> str:
+    """Return the comment line that pins the include of the line after it."""
+    fields = {"callSiteId": call_site_id, "digest": digest}
+    known = {name: value for name, value in fields.items() if value is not None}
+    return f"# agent-device:fragment-ref-v1 {_render(known)}"
+
+
+def _arrange_pair(evidences: dict[str, Any], limit: int) -> dict[str, Any]:
+    return {
+        end: _arrange_record(evidences[end], is_brief=len(canonical_json(evidences[end])) > limit)
+        for end in ("source", "destination")
+    }
+
+
+def _arrange_record(evidence: dict[str, Any], *, is_brief: bool = False) -> dict[str, Any]:
+    """Return the known fields of a record in the order in which they are written."""
+    record = _arrange(evidence, _RECORD)
+    if "ancestry" in record:
+        record["ancestry"] = [_arrange(each, ("role", "label")) for each in record["ancestry"]]
+    if "scrollRegion" in record:
+        record["scrollRegion"] = _arrange(record["scrollRegion"], ("role", "id", "label"))
+    if "rect" in record:
+        record["rect"] = _arrange(record["rect"], ("x", "y", "width", "height"))
+    if is_brief:
+        return {name: part for name, part in record.items() if part != _DEFAULTS.get(name, "")}
+    return record
+
+
+def _arrange(fields: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: fields[name] for name in names if name in fields}
+
+
+def _render(value: object) -> str:
+    """Return JSON of one line that can be encoded, numbers as JavaScript spells them."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{quote_json(k)}:{_render(part)}" for k, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_render, value)) + "]"
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", render_canonical(value))
 
 
 def _call_site_problem(call_site: object) -> str:
@@ -226,11 +295,28 @@ def _decode_object(payload: str) -> dict[str, Any]:
         _refuse("the JSON object is missing")
     try:
         value = _DECODER.decode(payload)
+        if payload.count("{") + payload.count("[") > MAX_NESTING:
+            _require_shallow(value)
     except json.JSONDecodeError as error:
         _refuse(f"not valid JSON at its character {error.pos + 1} ({error.msg})")
     except RecursionError:
         _refuse("the JSON is nested too deeply")
     return _object(value, "record")
+
+
+def _require_shallow(value: object) -> None:
+    """Refuse what is nested too deeply; how deep does not depend on who calls."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [
+            part
+            for each in level
+            if isinstance(each, dict | list)
+            for part in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return
+    _refuse("the JSON is nested too deeply")
 
 
 def _read_integer(digits: str) -> int | float | None:

@@ -19,7 +19,7 @@ from runner.formats.ad.lexer import escape_surrogates
 from runner.formats.ad.place import Places
 from runner.formats.ad.script import Action, AdNode, AdScript, EnvLine, Include
 from runner.formats.ad.selector import check_selector, looks_like_selector
-from runner.formats.ad.spelling import nearest_command, spell_unknown
+from runner.formats.ad.spelling import UnknownWord, explain_unknown
 from runner.formats.ad.usage import Misuse
 from runner.formats.ad.variables import action_texts, mask_references, walk_texts
 from runner.model.finding import Finding
@@ -58,7 +58,7 @@ class _Check:
         self._path = path
         self._is_encodable = is_encodable
         self._places = places
-        self._unknown: dict[str, tuple[str | None, str]] = {}
+        self._unknown: dict[str, UnknownWord] = {}
 
     def findings(self, script: AdScript) -> Iterator[Finding]:
         for line in script.env:
@@ -149,8 +149,8 @@ class _Check:
     def _report_unknown(self, action: Action) -> Finding:
         word = action.command
         if word not in self._unknown:  # The search for what was meant is slow.
-            self._unknown[word] = (nearest_command(word), spell_unknown(word))
-        nearest, message = self._unknown[word]
+            self._unknown[word] = explain_unknown(word)
+        message, nearest = self._unknown[word]
         return self._finding(
             action, "command_unknown", message, {"command": word[:80], "nearest": nearest}
         )

@@ -48,5 +48,9 @@ class Command(Struct, frozen=True, kw_only=True):
     @property
     def usage(self) -> str:
         """The command as one line of help."""
-        names = [f"[{option.names[0]} {option.usage}".rstrip() + "]" for option in self.options]
+        names = [
+            f"[{option.names[0]} {option.usage}".rstrip() + "]"
+            for option in self.options
+            if not option.is_retired
+        ]
         return " ".join(part for part in (self.word, self.operands, *names) if part)

@@ -26,7 +26,7 @@ from runner.formats.ad.selector import (
     looks_like_selector,
     parse_selector,
 )
-from runner.formats.ad.spelling import nearest_command, spell_unknown
+from runner.formats.ad.spelling import explain_unknown
 from runner.formats.ad.variables import neutralize
 from runner.model.finding import Finding
 from runner.model.ids import Platform
@@ -178,8 +178,8 @@ def _unsafe(action: Action) -> LocalFault:
         details: dict[str, Any] = {"command": action.command}
     else:
         # What was meant may well be safe, so moving the line is no advice.
-        message = spell_unknown(action.command)
-        details = {"command": action.command[:80], "nearest": nearest_command(action.command)}
+        message, nearest = explain_unknown(action.command)
+        details = {"command": action.command[:80], "nearest": nearest}
     return LocalFault(line=action.line, column=action.column, message=message, details=details)
 
 

@@ -2,7 +2,7 @@
 
 Pure. An option is recognised after unquoting, wherever it stands. What a bad value does differs
 by option and is part of the format: the words stay operands (`keep`), vanish (`drop`), or make
-the line wrong (`refuse`).
+the line wrong (`refuse`). The options of a command stand in the order in which they are written.
 
 May be imported by: runner.formats.ad, runner.preflight, runner.cli. Imports: runner.errors,
 runner.formats.ad.lexer, runner.formats.ad.numbers.
@@ -26,7 +26,9 @@ class Option(Struct, frozen=True, kw_only=True):
     """One option. `key` names it in the plan; without a key it is read and forgotten.
 
     `read` returns the value of the word behind it, or None when that is unusable; without `read`
-    the option takes no word and means `fixed`. `usage` is the value as a reader of help sees it.
+    the option takes no word and means `fixed`. `usage` is the value as a reader of help sees it;
+    of a retired option, what to write instead. `is_prose`: the value is written quoted, as
+    operands are, also where it could stand bare.
     """
 
     names: tuple[str, ...]
@@ -37,6 +39,12 @@ class Option(Struct, frozen=True, kw_only=True):
     bad: BadValue = "drop"
     place: Literal["flags", "runtime"] = "flags"
     since: Level = "0.21"
+    is_prose: bool = False
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether the option is known only to be refused."""
+        return self.read is None and self.bad == "refuse"
 
 
 class OptionTable(Struct, frozen=True, kw_only=True):
@@ -73,7 +81,7 @@ def take_options(
         if option is None:
             rest.append(token)
         elif option.read is None:
-            if option.bad == "refuse":
+            if option.is_retired:
                 _refuse(option)
             if option.fixed is not None and option.key:
                 values[option.key] = option.fixed
@@ -100,7 +108,7 @@ def _take_value(
 
 def _refuse(option: Option) -> NoReturn:
     name = option.names[0]
-    if option.read is None:
+    if option.is_retired:
         raise InputError(
             reason="parse_error",
             message=f"{name} is no longer an option",
@@ -195,11 +203,11 @@ SWIPE: Final = (
 GESTURE: Final = (_number("--pointer-count", "pointerCount"),)
 SNAPSHOT: Final = (
     _flag("-i", key="snapshotInteractiveOnly"),
-    _flag("-c"),
+    Option(names=("-d", "--depth"), key="snapshotDepth", usage="N", read=_floor_depth),
+    Option(names=("-s", "--scope"), key="snapshotScope", usage="TEXT", read=_text, is_prose=True),
     _flag("--raw", key="snapshotRaw"),
     _flag("--force-full", key="snapshotForceFull"),
-    Option(names=("-d", "--depth"), key="snapshotDepth", usage="N", read=_floor_depth),
-    Option(names=("-s", "--scope"), key="snapshotScope", usage="TEXT", read=_text),
+    _flag("-c"),
     Option(names=("--backend",), usage="NAME", read=_text),
 )
 WAIT: Final = (
@@ -212,10 +220,24 @@ WAIT: Final = (
         bad="keep",
         since="main",
     ),
-    Option(names=("--scope",), key="snapshotScope", usage="TEXT", read=_text, since="main"),
+    Option(
+        names=("--scope",),
+        key="snapshotScope",
+        usage="TEXT",
+        read=_text,
+        since="main",
+        is_prose=True,
+    ),
 )
 SCROLL: Final = (
-    Option(names=("--until",), key="until", usage="SELECTOR", read=_text, since="main"),
+    Option(
+        names=("--until",),
+        key="until",
+        usage="SELECTOR",
+        read=_text,
+        since="main",
+        is_prose=True,
+    ),
 )
 OPEN: Final = (
     _flag("--relaunch", key="relaunch"),
@@ -243,9 +265,9 @@ def _hints(place: Literal["flags", "runtime"]) -> tuple[Option, ...]:
 OPEN_HINTS: Final = _hints("runtime")
 RUNTIME: Final = _hints("flags")
 RECORD: Final = (
-    _flag("--hide-touches", key="hideTouches"),
     Option(names=("--fps",), key="fps", usage="N", read=_floor_any),
     Option(names=("--quality",), key="quality", usage="medium|high", read=_quality),
+    _flag("--hide-touches", key="hideTouches"),
     Option(names=("--max-size",), usage="--quality", bad="refuse"),
 )
 SCREENSHOT: Final = (

@@ -4,20 +4,22 @@ Pure. May be imported by: runner.formats.ad. Imports: runner.formats.ad.commands
 """
 
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from runner.formats.ad.commands import COMMANDS, RENAMED
 
 
-def nearest_command(word: str) -> str | None:
-    """Return the closest command to an unknown word, if any is close."""
-    return RENAMED.get(word) or next(
+class UnknownWord(NamedTuple):
+    """What to say about a word that is no command, and the closest one, if any is close."""
+
+    message: str
+    nearest: str | None
+
+
+def explain_unknown(word: str) -> UnknownWord:
+    """Return what to say about an unknown word."""
+    nearest = RENAMED.get(word) or next(
         iter(get_close_matches(word.lower()[:80], COMMANDS, n=1, cutoff=0.6)), None
     )
-
-
-def spell_unknown(word: str) -> str:
-    """Return what to say about an unknown word."""
-    nearest = nearest_command(word)
-    return f"there is no command {word[:80]!r}" + (
-        f"; the closest is `{nearest}`" if nearest else ""
-    )
+    advice = f"; the closest is `{nearest}`" if nearest else ""
+    return UnknownWord(f"there is no command {word[:80]!r}{advice}", nearest)

@@ -141,11 +141,10 @@ def check_wait(action: Action) -> Iterator[Misuse]:
     elif wait.ms is not None and not 0 <= wait.ms <= DURATION_LIMIT_MS:
         text = f"wait cannot take {wait.ms:g} ms; it takes from 0 to {DURATION_LIMIT_MS}"
         yield Misuse(text, operand=0 if wait.kind == "sleep" else len(words) - 1)
-    if wait.kind == "absent":
-        for scoped in sorted({"snapshotScope", "snapshotDepth"} & action.flags.keys()):
-            text = "wait absent needs the whole screen: leave --scope and --depth out"
-            yield Misuse(text, option=scoped)
-            return
+    for scoped in sorted({"snapshotScope", "snapshotDepth"} & action.flags.keys()):
+        text = "wait must see the whole screen: leave --scope and --depth out"
+        yield Misuse(text, option=scoped)
+        return
 
 
 def check_get(action: Action) -> Iterator[Misuse]:

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 
 from runner.errors import InputError
 from runner.formats.ad.annotation import (
+    MAX_NESTING,
     Annotation,
     Reference,
     find_annotation,
@@ -147,6 +148,29 @@ def test_bad_evidence_is_refused_by_field(fields: dict[str, Any], named: str) ->
 def test_what_is_no_record_is_refused(payload: str) -> None:
     with pytest.raises(InputError):
         parse_target(payload)
+
+
+@pytest.mark.parametrize("levels", [MAX_NESTING + 1, 500, 900, 2000])
+def test_how_deep_a_record_may_be_does_not_depend_on_who_reads_it(levels: int) -> None:
+    def nested(count: int) -> str:
+        inner = "[" * (count - 1) + "]" * (count - 1)
+        return f'{{"role":"a","verification":"verified","later":{inner or 0}}}'
+
+    too_deep, least = nested(levels), json.dumps(LEAST)
+    for text in (too_deep, nested(MAX_NESTING + 1)):
+        with pytest.raises(InputError):
+            parse_target(text)
+        with pytest.raises(InputError):
+            parse_targets(f'{{"source":{text},"destination":{least}}}')
+
+    assert parse_target(nested(MAX_NESTING))["role"] == "a"
+    assert parse_targets(f'{{"source":{nested(MAX_NESTING - 1)},"destination":{least}}}')
+
+
+def test_many_brackets_side_by_side_are_not_deep() -> None:
+    wide = '{"role":"a[[[[","verification":"verified","later":[' + "[]," * 300 + "0]}"
+
+    assert parse_target(wide)["role"] == "a[[[["
 
 
 def test_both_ends_of_a_drag_are_required_and_capped_on_their_own() -> None:

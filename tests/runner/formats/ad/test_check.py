@@ -224,9 +224,11 @@ def test_a_quoted_blank_is_the_number_zero(line: str) -> None:
         *("fill id=a x --delay-ms 10001", "press id=a --double-tap --hold-ms 5"),
         *("scroll up 1e300", "scroll up 1e-9", "scroll up Infinity", "longpress id=a Infinity"),
         *("alert wait Infinity", "longpress 1 2 1e300"),
+        *("wait id=a --depth 2", "wait id=a 500 --scope Box", "wait absent id=a --depth 2"),
+        *("wait text Hi --depth 2", "wait stable --scope Box", "wait 5 --depth 2"),
     ],
 )
-def test_numbers_have_bounds_and_the_interpreter_has_the_same(line: str) -> None:
+def test_options_and_numbers_have_bounds_and_the_interpreter_has_the_same(line: str) -> None:
     (finding,) = check(line)
     played = play_screens(play(program(f"{line}\n"), scope={}), [Frame(screen=EMPTY)])
 

@@ -1,7 +1,11 @@
 """The registry of commands and its traits."""
 
-import pytest
+from collections.abc import Mapping
 
+import pytest
+from msgspec.structs import replace
+
+from runner.formats.ad.command import Command
 from runner.formats.ad.commands import (
     COMMANDS,
     RENAMED,
@@ -18,6 +22,14 @@ SAFE = {
     *("back", "keyboard", "alert", "clipboard", "wait", "get", "is", "screenshot"),
     *("orientation", "find"),
 }
+UNSAFE = {
+    *("open", "close", "home", "snapshot", "hover", "record", "runtime", "replay", "fold"),
+    *("app-switcher", "tv-remote", "settings", "push", "trigger-app-event", "install"),
+    *("reinstall", "install-from-source", "react-native", "viewport", "diff", "trace", "perf"),
+    *("devices", "capabilities", "apps", "boot", "shutdown", "appstate", "logs", "events"),
+    *("network", "audio", "test", "batch", "prepare", "doctor", "session", "lease", "connect"),
+    "disconnect",
+}
 MILESTONE = {
     *("open", "close", "press", "click", "fill", "type", "longpress", "wait", "get", "is"),
     *("scroll", "swipe", "back", "home", "screenshot", "keyboard", "alert", "snapshot"),
@@ -30,8 +42,31 @@ def action(line: str) -> Action:
     return node
 
 
-def test_the_fragment_safe_commands_are_these_and_no_others() -> None:
-    assert {word for word, command in COMMANDS.items() if command.fragment_safe} == SAFE
+def unclassified(commands: Mapping[str, Command]) -> set[str]:
+    """Return the words whose trait is not the one that was decided for them here."""
+    decided = {**dict.fromkeys(SAFE, True), **dict.fromkeys(UNSAFE, False)}
+    return {word for word, each in commands.items() if decided.get(word) is not each.fragment_safe}
+
+
+def test_every_command_is_classified_as_safe_or_unsafe_in_fragments() -> None:
+    assert not SAFE & UNSAFE
+    assert SAFE | UNSAFE == set(COMMANDS)
+    assert unclassified(COMMANDS) == set()
+
+
+@pytest.mark.parametrize("trait", [True, False])
+def test_a_planted_command_that_nobody_classified_is_seen(*, trait: bool) -> None:
+    planted = Command(word="teleport", operands="", help="Go.", fragment_safe=trait)
+
+    assert unclassified({**COMMANDS, "teleport": planted}) == {"teleport"}
+    assert unclassified({**COMMANDS, "press": replace(COMMANDS["press"], fragment_safe=False)}) == {
+        "press"
+    }
+
+
+def test_a_command_cannot_be_made_without_its_classification() -> None:
+    with pytest.raises(TypeError, match="fragment_safe"):
+        Command(word="teleport", operands="", help="Go.")  # type: ignore[call-arg]
 
 
 def test_the_commands_that_run_are_these_and_no_others() -> None:
