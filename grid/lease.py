@@ -15,10 +15,12 @@ and is atomic. Fences grow by wall time, so that they grow also after a file is 
 May be imported by: grid, runner.cli, tests. Imports: runner.model, runner.errors, trio.
 """
 
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias, assert_never, final
 from urllib.parse import quote
@@ -148,7 +150,7 @@ class LeaseStore:
 
     @contextmanager
     def _lock(self) -> Iterator[bool]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(self._folder)
         handle = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
@@ -159,6 +161,22 @@ class LeaseStore:
                 yield True
         finally:
             os.close(handle)
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder, and the one that holds it, for this user alone. Raises `OSError`.
+
+    The place above may be everybody's: what stands there already may be a trap.
+    """
+    for each in (folder.parent, folder):
+        with suppress(FileExistsError):
+            each.mkdir(mode=0o700, parents=True)
+            continue
+        facts = each.lstat()
+        if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid():
+            raise PermissionError(errno.EPERM, f"{each} is not a folder of this user's own")
+        if stat.S_IMODE(facts.st_mode) & 0o022:
+            raise PermissionError(errno.EPERM, f"{each} can be written by others")
 
 
 def _read(path: Path) -> Lease | None:

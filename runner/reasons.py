@@ -685,8 +685,8 @@ _LAB: Final[Mapping[str, ReasonInfo]] = {
     ),
     "lab_fault_unknown": ReasonInfo(
         "INVALID_ARGS",
-        "A lab fault, one of its parameters, or its platform does not exist.",
-        "`sweepgrid lab fault` lists the faults and their parameters.",
+        "A lab fault or a parameter of it does not exist there, or has a value it cannot have.",
+        "`sweepgrid lab fault --list` lists the faults with their parameters.",
     ),
     "lab_frame_invalid": ReasonInfo(
         "COMMAND_FAILED",
@@ -736,7 +736,7 @@ _LAB: Final[Mapping[str, ReasonInfo]] = {
     "lab_grid_invalid": ReasonInfo(
         "INVALID_ARGS",
         "The file is not a grid file that `sweepgrid lab up` wrote.",
-        "Give the file that `lab up` was given with `--grid`.",
+        "Give the file that `sweepgrid lab up` wrote: its `--grid-out` is `--grid` elsewhere.",
     ),
 }
 

@@ -9,10 +9,10 @@ May be imported by: grid.lab, runner.cli, tests. Imports: grid.lab, runner.error
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from grid.lab.expression import (
     EMPTY_TEMPLATE,
@@ -33,6 +33,15 @@ MAX_FILE_BYTES: Final = 1 << 20
 ROW_VARIABLE: Final = "n"
 _BUILT_KINDS: Final = ("screen", "window", "alert", "keyboard", "key")
 _FIELD_KINDS: Final = ("field", "secure_field")
+
+
+Milliseconds: TypeAlias = Annotated[int, Meta(ge=0, le=600_000)]
+Length: TypeAlias = Annotated[float, Meta(ge=0, le=1_000_000)]
+Name: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+PackageId: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+$", max_length=200)
+]
+"""What both platforms take as an app's id: parts of letters, digits and `_`, joined by dots."""
 
 
 class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,17 +76,17 @@ class NodeSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     placeholder: str = ""
     bind: str = ""
     accept: Literal["any", "digits"] = "any"
-    max_length: int = 1_000
+    max_length: Annotated[int, Meta(ge=0, le=100_000)] = 1_000
     when: Expression | None = None
     enabled: Expression | None = None
-    after_ms: int = 0
+    after_ms: Milliseconds = 0
     rect: tuple[float, float, float, float] | None = None
-    height: float = 0
+    height: Length = 0
     tap: tuple[Rule, ...] = ()
     long_press: tuple[Rule, ...] = ()
     submit: tuple[Rule, ...] = ()
     rows: Expression | None = None
-    row_height: float = 64
+    row_height: Annotated[float, Meta(gt=0, le=10_000)] = 64
     row: "NodeSpec | None" = None
     node: "tuple[NodeSpec, ...]" = ()
 
@@ -112,7 +121,7 @@ class LinkSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ScreenSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One screen: what it shows, what happens when it opens, and what the back key does."""
 
-    id: str
+    id: Name
     node: tuple[NodeSpec, ...] = ()
     enter: tuple[Rule, ...] = ()
     back: tuple[Rule, ...] = ()
@@ -122,14 +131,14 @@ class AppSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole app. `start` says which screen a fresh process opens."""
 
     version: Literal[1]
-    id: str
+    id: PackageId
     name: str
     screen: tuple[ScreenSpec, ...]
     start: tuple[Rule, ...]
     version_name: str = "1.0.0"
-    version_code: int = 1
-    activity: str = ".MainActivity"
-    transition_ms: int = 150
+    version_code: Annotated[int, Meta(ge=1)] = 1
+    activity: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.]{1,200}$")] = ".MainActivity"
+    transition_ms: Milliseconds = 150
     saved: dict[str, str | bool | int | tuple[int, ...]] = msgspec.field(default_factory=dict)
     memory: dict[str, str | bool | int | tuple[int, ...]] = msgspec.field(default_factory=dict)
     prompt: dict[str, PromptSpec] = msgspec.field(default_factory=dict)

@@ -3,7 +3,7 @@
 For tests and for `sweepgrid lab`; drivers never speak to it. It listens on loopback. The second
 half is its client.
 
-    GET    /devices                          serials, platforms and the process id
+    GET    /devices                          serials, platforms, the process id, and each part
     GET    /faults                           the catalogue
     GET    /devices/<serial>/truth           the app's and the phone's state
     GET    /devices/<serial>/trace           what clients asked, and the bytes received
@@ -15,8 +15,8 @@ May be imported by: grid.lab, runner.cli, tests. Imports: grid.lab, runner.error
 """
 
 import os
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, TypeVar, final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, final
 from urllib.parse import quote, unquote, urlsplit
 
 import h11
@@ -40,7 +40,7 @@ class FaultRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The body that starts a fault."""
 
     name: str
-    params: dict[str, Annotated[float, Meta(ge=0, le=1_000_000)]] = {}
+    params: dict[str, Annotated[float, Meta(le=1_000_000)]] = {}
 
 
 class LabDevice(Struct, frozen=True, kw_only=True):
@@ -52,23 +52,37 @@ class LabDevice(Struct, frozen=True, kw_only=True):
     faults: dict[str, dict[str, float]]
 
 
+class LabPart(Struct, frozen=True, kw_only=True):
+    """One part that clients reach, by its address; `note` says what is wrong when it is `down`."""
+
+    name: str
+    address: str
+    state: Literal["up", "down"] = "up"
+    note: str = ""
+
+
+AskParts: TypeAlias = Callable[[], Awaitable[tuple[LabPart, ...]]]
+
+
 class LabStatus(Struct, frozen=True, kw_only=True):
     """The whole lab, as `GET /devices` has it."""
 
     pid: int
     devices: tuple[LabDevice, ...]
+    parts: tuple[LabPart, ...] = ()
 
 
 async def serve_control(
     phones: Mapping[str, SimPhone],
     *,
     shutdown: Callable[[], None],
+    ask_parts: AskParts | None = None,
     host: str = "127.0.0.1",
     port: int = 0,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; announces the port. `phones` go by the serials that clients use."""
-    desk = _Desk(phones, shutdown)
+    desk = _Desk(phones, shutdown, ask_parts)
 
     async def serve_connection(stream: trio.SocketStream) -> None:
         await serve_http(stream, desk.answer, lambda _: None)
@@ -83,16 +97,22 @@ async def serve_control(
 class _Desk:
     """Answers the requests."""
 
-    def __init__(self, phones: Mapping[str, SimPhone], shutdown: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        phones: Mapping[str, SimPhone],
+        shutdown: Callable[[], None],
+        ask_parts: AskParts | None,
+    ) -> None:
         self._phones = phones
         self._shutdown = shutdown
+        self._ask_parts = ask_parts
 
     async def answer(self, request: HttpRequest) -> HttpReply:
         segments = [unquote(part) for part in request.path.split("/") if part]
         try:
             match request.method, segments:
                 case "GET", ["devices"]:
-                    value: Any = self._status()
+                    value: Any = await self._status()
                 case "GET", ["faults"]:
                     value = FAULTS
                 case "GET", ["devices", serial, "truth"]:
@@ -115,7 +135,7 @@ class _Desk:
             return _problem(400, error.reason, error.message)
         return HttpReply(body=msgspec.json.encode(value))
 
-    def _status(self) -> LabStatus:
+    async def _status(self) -> LabStatus:
         devices = tuple(
             LabDevice(
                 serial=serial,
@@ -125,7 +145,8 @@ class _Desk:
             )
             for serial, phone in self._phones.items()
         )
-        return LabStatus(pid=os.getpid(), devices=devices)
+        parts = await self._ask_parts() if self._ask_parts is not None else ()
+        return LabStatus(pid=os.getpid(), devices=devices, parts=parts)
 
     def _phone(self, serial: str) -> SimPhone:
         phone = self._phones.get(serial)

@@ -72,13 +72,20 @@ class FaultBoard:
     def set(self, name: str, **params: float) -> None:
         """Start a fault, or start it anew with other parameters. Reasons: `lab_fault_unknown`."""
         info = self._info(name)
-        for key in params:
+        for key, value in params.items():
             if key not in info.params:
                 known = ", ".join(info.params) or "none"
                 raise InputError(
                     reason="lab_fault_unknown",
                     message=f"lab fault {name!r} has no parameter {key!r} (it has: {known})",
                     details={"fault": name, "param": key},
+                )
+            if not 0 <= value < math.inf:
+                raise InputError(
+                    reason="lab_fault_unknown",
+                    message=f"{key} of lab fault {name!r} is {value:g}; it must be a number "
+                    "from 0 up",
+                    details={"fault": name, "param": key, "value": str(value)},
                 )
         values = {**info.params, **params}
         lasts_s = values.get("for_s", 0.0)

@@ -1,7 +1,6 @@
 """A fleet: a whole lab in one process, with the adb server that its Android phones are on.
 
-Each phone has its own face and port; the iPhones also hang on one usbmuxd socket. The adb server
-and the way to make it connect come from the caller, since the grid does not know the drivers. When
+Each phone has its own face and port; the iPhones also hang on one usbmuxd socket. When
 `run_fleet` is cancelled or told to shut down, everything that it started has ended.
 
 May be imported by: grid.lab, runner.cli, tests. Imports: grid.lab, runner.errors, trio.
@@ -9,11 +8,11 @@ May be imported by: grid.lab, runner.cli, tests. Imports: grid.lab, runner.error
 
 import os
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import Final, NoReturn, Protocol, TypeAlias
+from typing import Final, NoReturn
 
 import msgspec
 import trio
@@ -21,20 +20,18 @@ from msgspec import Struct
 
 from grid.lab.adbd import serve_adbd
 from grid.lab.appfile import AppSpec, load_app
-from grid.lab.control import serve_control
+from grid.lab.attached import Attached, Connect, OpenAdbServer
+from grid.lab.control import LabPart, serve_control
 from grid.lab.phone import SimPhone
 from grid.lab.usbmuxd import UsbDevice, serve_usbmuxd
 from grid.lab.wda import serve_wda
 from runner.clock import SystemClock
-from runner.errors import GridError, InputError, RunnerError
+from runner.errors import InputError, RunnerError
 from runner.model.ids import Platform
 
 WDA_PORT: Final = 8100
 """Where WebDriverAgent listens on the phone itself, as usbmux clients dial it."""
-READY_LIMIT_S: Final = 60.0
 HOST: Final = "127.0.0.1"
-_POLL_S: Final = 0.05
-_CONNECTS_AT_ONCE: Final = 16
 SOCKET_NAME: Final = "usbmuxd"
 
 
@@ -58,30 +55,6 @@ class FleetInfo(Struct, frozen=True, kw_only=True, rename="camel"):
     usbmux_socket: str
     truth_url: str
     pid: int
-
-
-class AdbServerHandle(Protocol):
-    """A running adb server."""
-
-    @property
-    def host(self) -> str:
-        """Its address."""
-        ...
-
-    @property
-    def port(self) -> int:
-        """Its port."""
-        ...
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        ...
-
-
-OpenAdbServer: TypeAlias = Callable[[], AbstractAsyncContextManager[AdbServerHandle]]
-Connect: TypeAlias = Callable[[str, int, str], Awaitable[None]]
-"""Makes the adb server at (host, port) connect to a device at an address."""
 
 
 def parse_spec(text: str) -> FleetSpec:
@@ -158,9 +131,14 @@ async def _run(
             on_bus.append(UsbDevice(device_id=number, phone=phone, ports={WDA_PORT: (HOST, port)}))
         socket_path = Path(folder) / SOCKET_NAME
         await nursery.start(partial(serve_usbmuxd, on_bus, path=socket_path))
-        truth_port: int = await nursery.start(partial(serve_control, phones, shutdown=stop.set))
-        if server is not None:
-            await _attach_all(server, serials, connect)
+        attached = Attached(server, serials, connect) if server is not None else None
+        ask_parts = partial(_tell_parts, attached, on_bus, socket_path)
+        truth_port: int = await nursery.start(
+            partial(serve_control, phones, shutdown=stop.set, ask_parts=ask_parts)
+        )
+        if attached is not None:
+            await attached.attach()
+            nursery.start_soon(attached.keep)
         task_status.started(
             FleetInfo(
                 serials=serials,
@@ -174,6 +152,26 @@ async def _run(
         )
         await stop.wait()
         nursery.cancel_scope.cancel()
+
+
+async def _tell_parts(
+    attached: Attached | None, on_bus: Sequence[UsbDevice], socket_path: Path
+) -> tuple[LabPart, ...]:
+    """Return each part by which clients reach the phones, and whether it serves."""
+    is_there = socket_path.exists()  # noqa: ASYNC240  # One look, at somebody's request.
+    return (
+        *(await attached.parts() if attached is not None else ()),
+        *(
+            LabPart(name="WDA", address=f"http://{HOST}:{device.ports[WDA_PORT][1]}")
+            for device in on_bus
+        ),
+        LabPart(
+            name="usbmux",
+            address=str(socket_path),
+            state="up" if is_there else "down",
+            note="" if is_there else "its socket is gone",
+        ),
+    )
 
 
 def _serial(prefix: str, number: int) -> str:
@@ -190,88 +188,3 @@ def _make_phone(platform: Platform, serial: str, app: AppSpec, seed: int) -> Sim
         clock=lambda: clock.wall_ms() / 1000,  # Phones show and log the time of the day.
         seed=seed,
     )
-
-
-async def _attach_all(server: AdbServerHandle, serials: tuple[str, ...], connect: Connect) -> None:
-    """Make the server connect to every phone and wait until it lists all of them as usable."""
-    states: Mapping[str, str] = {}
-    limiter = trio.CapacityLimiter(_CONNECTS_AT_ONCE)
-
-    async def attach(serial: str) -> None:
-        async with limiter:
-            await connect(server.host, server.port, serial)
-
-    with trio.move_on_after(READY_LIMIT_S):
-        async with trio.open_nursery() as nursery:
-            for serial in serials:
-                nursery.start_soon(attach, serial)
-        while True:
-            states = await _device_states(server)
-            if all(states.get(serial) == "device" for serial in serials):
-                return
-            await trio.sleep(_POLL_S)
-    missing = {serial: states.get(serial, "absent") for serial in serials}
-    missing = {serial: state for serial, state in missing.items() if state != "device"}
-    raise GridError(
-        reason="lab_start_failed",
-        message=f"{len(missing)} of {len(serials)} virtual phones did not become usable in adb",
-        details={"states": missing},
-    )
-
-
-async def _device_states(server: AdbServerHandle) -> Mapping[str, str]:
-    """Ask the server for its list over the smart socket."""
-    try:
-        async with await trio.open_tcp_stream(server.host, server.port) as stream:
-            await stream.send_all(b"000chost:devices")
-            data = b"".join([chunk async for chunk in stream])
-    except (OSError, trio.BrokenResourceError) as error:
-        raise GridError(
-            reason="lab_start_failed",
-            message=f"the adb server on port {server.port} does not answer: {error}",
-            details={"port": server.port},
-        ) from error
-    lines = data[8:].decode("utf-8", "replace").splitlines()
-    parts = (line.partition("\t") for line in lines)
-    return {serial: state for serial, tab, state in parts if tab}
-
-
-def render_grid(info: FleetInfo) -> str:
-    """Return the grid file of a lab: a run on it needs nothing else.
-
-    Every second iPhone is reached through usbmux, so that both routes are in use.
-    """
-    lines = ["# Written by `sweepgrid lab up`; `sweepgrid lab down` ends the lab and removes it."]
-    lines += ["version = 1"]
-    if info.serials:
-        serials = _render_value(list(info.serials))
-        lines += [
-            "",
-            "[[adb]]",
-            f"host = {_render_value(HOST)}",
-            f"port = {info.adb_port}",
-            "owned = false",
-            f"connect = {serials}",
-            f"serials = {serials}",
-            'tags = ["lab"]',
-        ]
-    for number, (udid, url) in enumerate(zip(info.udids, info.wda_urls, strict=True), start=1):
-        lines += ["", "[[wda]]"]
-        if number % 2:
-            lines += [f"url = {_render_value(url)}"]
-        else:
-            lines += [f"usbmux = {_render_value(info.usbmux_socket)}", f"port = {WDA_PORT}"]
-        lines += [f"udid = {_render_value(udid)}", 'tags = ["lab"]']
-    lines += [
-        "",
-        "[lab]",
-        f"pid = {info.pid}",
-        f"truth_url = {_render_value(info.truth_url)}",
-        f"usbmux_socket = {_render_value(info.usbmux_socket)}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _render_value(value: str | list[str]) -> str:
-    # JSON's strings and lists of strings are TOML's as well.
-    return msgspec.json.encode(value).decode()

@@ -23,53 +23,33 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from grid.lab.control import LabDevice, LabStatus, lab_shutdown, lab_status
-from grid.lab.fleet import (
-    Connect,
-    FleetInfo,
-    FleetSpec,
-    OpenAdbServer,
-    raise_first_error,
-    render_grid,
-    render_spec,
-    run_fleet,
-)
+from grid.lab.attached import Connect, OpenAdbServer
+from grid.lab.control import LabDevice, LabPart, LabStatus, lab_shutdown, lab_status
+from grid.lab.fleet import FleetInfo, FleetSpec, raise_first_error, render_spec, run_fleet
+from grid.lab.gridfile import LabTable, is_untouched, read_lab, render_grid
 from runner.errors import GridError, InputError
 
 FOLDER_PREFIX: Final = "sweepgrid-lab-"
-MAX_GRID_BYTES: Final = 1 << 20
 STOP_LIMIT_S: Final = 8.0
 _POLL_S: Final = 0.02
 _LOG_NAME: Final = "lab.log"
+_PID_NAME: Final = "lab.pid"
 _MAX_LINE_BYTES: Final = 1 << 20
 _OUTPUT_BYTES: Final = 8_000
 
 
-class LabTable(Struct, frozen=True, kw_only=True):
-    """The `[lab]` table of a grid file."""
-
-    pid: int
-    truth_url: str
-    usbmux_socket: str
-
-    @property
-    def folder(self) -> Path:
-        """The lab's own folder."""
-        return Path(self.usbmux_socket).parent
-
-
 class LabState(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether the lab of a grid file runs, whether it answers, and its devices when it does."""
+    """Whether the lab of a grid file runs and answers, and what it says then.
+
+    `parts` are those by which clients reach the devices.
+    """
 
     running: bool
     answers: bool
     pid: int
     truth_url: str
     devices: tuple[LabDevice, ...] = ()
-
-
-class _GridFile(Struct, frozen=True):
-    lab: LabTable
+    parts: tuple[LabPart, ...] = ()
 
 
 async def start_lab(
@@ -77,14 +57,18 @@ async def start_lab(
 ) -> FleetInfo:
     """Start `command` plus the specification as a detached process; write its grid file.
 
-    The process must call `serve_lab`. Reasons: `lab_exists`, `lab_start_failed`.
+    The process must call `serve_lab`. Reasons: `lab_exists`, `output_unwritable`,
+    `lab_start_failed`.
     """
     await _check_free(grid_out)
+    _check_writable(grid_out)
+    remove_leftovers(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
     spec = replace(spec, runtime_dir=str(folder))
     pid = 0
     try:
         pid, ready = _spawn([*command, render_spec(spec)], folder / _LOG_NAME)
+        (folder / _PID_NAME).write_text(str(pid), encoding="ascii")
         info = await _read_ready(ready, folder / _LOG_NAME, limit_s=ready_timeout_s)
         _write_atomically(grid_out, render_grid(info))
     except BaseException:
@@ -124,7 +108,9 @@ async def serve_lab(spec: FleetSpec, *, adb_server: OpenAdbServer, connect: Conn
 
 
 async def stop_lab(grid_file: Path, *, limit_s: float = STOP_LIMIT_S) -> bool:
-    """End the lab of a grid file and remove the file; False when it had ended before.
+    """End the lab of a grid file; False when it had ended before.
+
+    The file is removed if it begins as it was written; somebody's own is kept.
 
     Reasons: `lab_grid_invalid`, `lab_stop_failed`.
     """
@@ -139,7 +125,8 @@ async def stop_lab(grid_file: Path, *, limit_s: float = STOP_LIMIT_S) -> bool:
     if was_running:
         await _end_process(table.pid, table.folder, limit_s=limit_s)
     _remove_folder(table.folder)
-    _remove_file(grid_file)
+    if is_untouched(grid_file):
+        _remove_file(grid_file)
     return was_running
 
 
@@ -156,6 +143,7 @@ async def lab_state(grid_file: Path) -> LabState:
         pid=table.pid,
         truth_url=table.truth_url,
         devices=status.devices if status is not None else (),
+        parts=status.parts if status is not None else (),
     )
 
 
@@ -166,6 +154,15 @@ async def _ask_status(table: LabTable) -> LabStatus | None:
     except GridError:
         return None
     return status if status.pid == table.pid else None
+
+
+def remove_leftovers(place: Path) -> None:
+    """Remove the folders of labs that were killed."""
+    for folder in place.glob(f"{FOLDER_PREFIX}*"):
+        with suppress(OSError, ValueError):
+            pid = int((folder / _PID_NAME).read_text(encoding="ascii"))
+            if not _is_ours(pid, folder):
+                _remove_folder(folder)
 
 
 def _remove_folder(folder: Path) -> None:
@@ -181,28 +178,6 @@ def _remove_folder(folder: Path) -> None:
 def _remove_file(path: Path) -> None:
     with suppress(OSError):
         path.unlink()
-
-
-def read_lab(grid_file: Path) -> LabTable:
-    """Return the `[lab]` table of a grid file. Reasons: `lab_grid_invalid`."""
-    try:
-        with grid_file.open("rb") as opened:
-            data = opened.read(MAX_GRID_BYTES + 1)
-        if len(data) > MAX_GRID_BYTES:
-            raise _grid_invalid(grid_file, "it is larger than 1 MiB")
-        return msgspec.toml.decode(data, type=_GridFile).lab
-    except OSError as error:
-        raise _grid_invalid(grid_file, error.strerror or str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _grid_invalid(grid_file, str(error)) from error
-
-
-def _grid_invalid(grid_file: Path, why: str) -> InputError:
-    return InputError(
-        reason="lab_grid_invalid",
-        message=f"{grid_file} is not the grid file of a lab: {why}",
-        details={"path": str(grid_file), "cause": why},
-    )
 
 
 async def _check_free(grid_out: Path) -> None:
@@ -223,6 +198,26 @@ async def _check_free(grid_out: Path) -> None:
             message=f"the lab of {grid_out} runs already (process {state.pid})",
             details={"path": str(grid_out), "pid": state.pid},
         )
+    if not is_untouched(grid_out):
+        raise InputError(
+            reason="lab_exists",
+            message=f"{grid_out} exists and is not as `sweepgrid lab up` wrote it, so it is kept",
+            details={"path": str(grid_out)},
+        )
+
+
+def _check_writable(grid_out: Path) -> None:
+    """Raise unless a file can be put there; asked before anything is started."""
+    try:
+        handle, name = tempfile.mkstemp(dir=grid_out.parent, prefix=f".{grid_out.name}.")
+    except OSError as error:
+        raise InputError(
+            reason="output_unwritable",
+            message=f"--grid-out {grid_out} cannot be written: {error.strerror}",
+            details={"path": str(grid_out)},
+        ) from error
+    os.close(handle)
+    Path(name).unlink()
 
 
 def _spawn(words: Sequence[str], log: Path) -> tuple[int, int]:

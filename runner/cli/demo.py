@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from drivers.android.server import connect, open_adb_server
 from grid.inventory import parse_inventory
-from grid.lab.fleet import FleetInfo, FleetSpec, render_grid, run_fleet
+from grid.lab.fleet import FleetInfo, FleetSpec, run_fleet
+from grid.lab.gridfile import render_grid
 from runner.cli.check import render_preflight
 from runner.cli.output import write_people
 from runner.cli.preflight import run_preflight

@@ -14,10 +14,12 @@ import msgspec
 import trio
 
 from drivers.android.server import connect, open_adb_server
+from grid.lab.appfile import load_app
 from grid.lab.control import lab_clear_fault, lab_fault
-from grid.lab.fault import FAULTS
+from grid.lab.fault import FAULTS, FaultInfo
 from grid.lab.fleet import FleetInfo, FleetSpec, parse_spec
-from grid.lab.host import lab_state, read_lab, serve_lab, start_lab, stop_lab
+from grid.lab.gridfile import read_lab
+from grid.lab.host import LabState, lab_state, serve_lab, start_lab, stop_lab
 from runner.cli.output import write_json, write_people
 from runner.cli.sources import required_grid_path
 from runner.errors import InputError
@@ -38,6 +40,7 @@ def up(
         )
     with ExitStack() as stack:
         path = app or stack.enter_context(as_file(files("configs") / "lab" / "shop.toml"))
+        load_app(path)  # What is wrong with it is told before anything is started.
         spec = FleetSpec(app=str(path.resolve()), android=android, ios=ios, seed=seed)
         info = trio.run(start_lab, HOST_COMMAND, spec, grid_out)
     if as_json:
@@ -69,7 +72,12 @@ def status(grid: Path | None, *, as_json: bool) -> int:
     if as_json:
         write_json(state)
         return 0 if state.running else 1
-    lines = [f"lab of {path} {'runs' if state.running else 'does not run'} (process {state.pid})"]
+    lines = [f"lab of {path} {_render_state(state)} (process {state.pid})"]
+    lines += [
+        f"  {part.state:<5} {part.name:<12} {part.address}"
+        + (f"  ({part.note})" if part.note else "")
+        for part in state.parts
+    ]
     for device in state.devices:
         facts = msgspec.to_builtins(device)
         lines.append("  " + "  ".join(f"{name}={value}" for name, value in facts.items()))
@@ -77,14 +85,23 @@ def status(grid: Path | None, *, as_json: bool) -> int:
     return 0 if state.running else 1
 
 
+def _render_state(state: LabState) -> str:
+    if not state.running:
+        return "does not run"
+    return "runs" if state.answers else "runs, but does not answer"
+
+
 def down(grid: Path | None, *, as_json: bool) -> int:
     """End a lab; to end one that has ended is no error."""
     path = required_grid_path(grid)
     was_running = trio.run(stop_lab, path)
+    is_kept = path.exists()
     if as_json:
-        write_json({"stopped": was_running, "grid": str(path)})
+        write_json({"stopped": was_running, "grid": str(path), "kept": is_kept})
     else:
         write_people("lab ended" if was_running else "lab had ended before")
+        if is_kept:
+            write_people(f"{path} is kept: it is not as `sweepgrid lab up` wrote it")
     return 0
 
 
@@ -136,11 +153,17 @@ def _list_faults(*, as_json: bool) -> int:
     else:
         write_people(
             "\n".join(
-                f"{name:<14} {', '.join(info.platforms):<13} {info.help}"
+                f"{name:<12} {', '.join(info.platforms):<13} {info.help}"
+                f"\n{'':<26} {_render_parameters(info)}"
                 for name, info in FAULTS.items()
             )
         )
     return 0
+
+
+def _render_parameters(info: FaultInfo) -> str:
+    known = " ".join(f"{key}={value:g}" for key, value in info.params.items())
+    return f"parameters, with their defaults: {known}" if known else "no parameters"
 
 
 def host(specification: str) -> int:

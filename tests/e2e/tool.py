@@ -80,7 +80,7 @@ def lab_of(folder: Path, *, android: int, ios: int) -> Iterator[Path]:
 
 def truth_url(grid: Path) -> str:
     """Return where the lab of a grid file tells the truth."""
-    from grid.lab.host import read_lab  # noqa: PLC0415  # Tests of the wheel do not need it.
+    from grid.lab.gridfile import read_lab  # noqa: PLC0415  # Tests of the wheel do not need it.
 
     return read_lab(grid).truth_url
 

@@ -4,6 +4,7 @@ import fcntl
 import multiprocessing
 import os
 from pathlib import Path
+from stat import S_IMODE
 
 import pytest
 import trio
@@ -186,3 +187,28 @@ async def test_leases_live_in_the_users_runtime_folder() -> None:
 
     assert here == Path("/run/user/7/sweepgrid/leases")
     assert lease_folder({"TMPDIR": "/scratch"}, 7) == Path("/scratch/sweepgrid-7/leases")
+
+
+async def test_the_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "sweepgrid-7" / "leases"
+    await LeaseStore(folder).apply(Take(device="d", holder="h", at_ms=0, ttl_ms=9))
+
+    assert [0o700, 0o700] == [S_IMODE(each.stat().st_mode) for each in (folder.parent, folder)]
+
+
+@pytest.mark.parametrize("trap", ["link", "open", "file"])
+async def test_a_folder_that_others_could_have_laid_is_not_used(tmp_path: Path, trap: str) -> None:
+    place = tmp_path / "sweepgrid-7"
+    if trap == "link":
+        (tmp_path / "elsewhere").mkdir()
+        place.symlink_to(tmp_path / "elsewhere")
+    elif trap == "open":
+        place.mkdir()
+        place.chmod(0o777)
+    else:
+        place.write_text("")
+    with pytest.raises(GridError) as caught:
+        await LeaseStore(place / "leases").apply(Take(device="d", holder="h", at_ms=0, ttl_ms=9))
+
+    assert "lease_store_failed" == caught.value.reason
+    assert not (tmp_path / "elsewhere" / "leases").exists()

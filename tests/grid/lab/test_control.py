@@ -62,7 +62,7 @@ async def test_faults_come_and_go() -> None:
         ("127.0.0.1:16001", "fire", {}, "lab_fault_unknown"),
         ("127.0.0.1:16001", "slow", {"heat": 1}, "lab_fault_unknown"),
         ("127.0.0.1:16001", "slow", {"name": 1}, "lab_fault_unknown"),
-        ("127.0.0.1:16001", "slow", {"latency_ms": -1}, "lab_control_refused"),
+        ("127.0.0.1:16001", "slow", {"latency_ms": -1}, "lab_fault_unknown"),
     ],
 )
 async def test_what_does_not_exist_is_refused(

@@ -1,25 +1,33 @@
 """A whole lab in this process, on the real adb server."""
 
+# ruff: noqa: ARG001  # The clock fixture acts by being asked for.
+
 import os
+import signal
+import socket
 import tomllib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import pytest
 import trio
+from trio.testing import MockClock
 
-from drivers.android.server import connect, list_devices, open_adb_server
+from drivers.android.server import AdbServer, connect, list_devices, open_adb_server
 from grid.inventory import parse_inventory, stated_facts
+from grid.lab.attached import Attached
 from grid.lab.control import lab_shutdown, lab_status, lab_trace, lab_truth
 from grid.lab.fleet import (
     FleetInfo,
     FleetSpec,
     parse_spec,
-    render_grid,
     render_spec,
     run_fleet,
 )
+from grid.lab.gridfile import render_grid
 from runner.errors import DeviceError, GridError, InputError
 from tests.grid.lab.ioskit import BUNDLE, SHOP, open_client
 
@@ -32,6 +40,18 @@ INFO = FleetInfo(
     truth_url="http://127.0.0.1:42000",
     pid=77,
 )
+
+
+async def is_any_down(info: FleetInfo) -> bool:
+    return "down" in {part.state for part in (await lab_status(info.truth_url)).parts}
+
+
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """A port on which nobody listens."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
 
 
 def is_socket(path: str) -> bool:
@@ -149,3 +169,66 @@ async def test_phones_that_adb_does_not_reach_are_named() -> None:
 
     with pytest.raises(DeviceError, match="no way to"):
         await run_fleet(FleetSpec(app=str(SHOP)), adb_server=open_adb_server, connect=fail)
+
+
+@pytest.mark.slow
+async def test_an_adb_server_that_dies_is_started_again_with_its_phones() -> None:
+    spec = FleetSpec(app=str(SHOP), android=2, ios=1)
+    pids: list[int] = []
+
+    @asynccontextmanager
+    async def open_noted() -> AsyncIterator[AdbServer]:
+        async with open_adb_server() as server:
+            pids.append(server.pid)
+            yield server
+
+    async with trio.open_nursery() as nursery:
+        start = partial(run_fleet, spec, adb_server=open_noted, connect=connect)
+        info: FleetInfo = await nursery.start(start)
+        before = await lab_status(info.truth_url)
+        os.kill(pids[0], signal.SIGKILL)
+        assert await is_any_down(info)
+        with trio.fail_after(20):
+            while await is_any_down(info):  # noqa: ASYNC110 - another process gives no event.
+                await trio.sleep(0.05)
+        states = dict(await list_devices("127.0.0.1", info.adb_port))
+        nursery.cancel_scope.cancel()
+
+    assert [part.name for part in before.parts] == ["adb server", "adbd", "adbd", "WDA", "usbmux"]
+    assert {part.state for part in before.parts} == {"up"}
+    assert states == dict.fromkeys(info.serials, "device")
+
+
+@final
+class DyingServer:
+    """A server that ends again whenever it is started."""
+
+    host, port, pid = "127.0.0.1", 1, 1
+
+    def __init__(self) -> None:
+        self.revivals = 0
+
+    async def wait_ended(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+    async def revive(self) -> None:
+        self.revivals += 1
+        raise GridError(reason="adb_server_lost", message="it ended 4 times within a minute")
+
+
+async def test_a_server_that_cannot_be_kept_is_told_as_a_part_that_is_down(
+    autojump_clock: MockClock,
+) -> None:
+    server = DyingServer()
+    attached = Attached(server, ("127.0.0.1:5",), connect)
+    with trio.move_on_after(100):
+        await attached.keep()
+    with closed_port() as server.port:
+        parts = await attached.parts()
+
+    assert server.revivals == 5  # With a pause after each.
+    assert [(part.name, part.state) for part in parts] == [
+        ("adb server", "down"),
+        ("adbd", "down"),
+    ]
+    assert parts[0].note == "it ended 4 times within a minute"

@@ -12,8 +12,9 @@ import pytest
 import trio
 
 from drivers.android.server import list_devices
-from grid.lab.fleet import FleetInfo, FleetSpec, render_grid
-from grid.lab.host import lab_state, read_lab, start_lab, stop_lab
+from grid.lab.fleet import FleetInfo, FleetSpec
+from grid.lab.gridfile import read_lab, render_grid
+from grid.lab.host import lab_state, remove_leftovers, start_lab, stop_lab
 from grid.lab.httpd import HttpReply, HttpRequest, serve_http
 from runner.errors import DeviceError, GridError, InputError
 from tests.grid.lab.ioskit import SHOP
@@ -241,3 +242,47 @@ async def test_what_is_no_labs_grid_file_is_refused(tmp_path: Path, text: str | 
 
     reasons = {caught.value.reason for caught in (read, asked, stopped)}
     assert reasons == {"lab_grid_invalid"}
+
+
+@pytest.mark.slow
+async def test_a_file_of_somebodys_own_is_kept_when_its_lab_ends(tmp_path: Path) -> None:
+    grid = tmp_path / "grid.toml"
+    async with open_lab(grid, FleetSpec(app=str(SHOP), android=0, ios=1)) as info:
+        own = tmp_path / "own.toml"
+        own.write_text("# ours\n" + grid.read_text(encoding="utf-8"), encoding="utf-8")
+        stopped = await stop_lab(own)
+
+    assert stopped
+    assert own.exists()
+    await wait_dead([info.pid])
+    with pytest.raises(InputError) as caught:
+        await start_lab(SLEEPER, SPEC, own)
+    assert caught.value.reason == "lab_exists"
+
+
+async def test_a_file_that_cannot_be_written_starts_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        await start_lab(("/nothing/to/start",), SPEC, tmp_path / "absent" / "grid.toml")
+
+    assert caught.value.reason == "output_unwritable"
+    assert "--grid-out" in caught.value.message
+
+
+def test_what_killed_labs_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    def make(name: str, pid: str | None, mode: int = 0o700) -> None:
+        (tmp_path / name).mkdir(mode=mode)
+        if pid is not None:
+            (tmp_path / name / "lab.pid").write_text(pid)
+
+    make("sweepgrid-lab-dead", "999999999")
+    make("sweepgrid-lab-other", str(os.getpid()))  # It lives, but is not that lab.
+    make("sweepgrid-lab-starting", None)
+    make("sweepgrid-lab-open", "999999999", 0o755)
+    make("unlike", "999999999")
+    remove_leftovers(tmp_path)
+
+    assert sorted(names_in(tmp_path)) == [
+        "sweepgrid-lab-open",
+        "sweepgrid-lab-starting",
+        "unlike",
+    ]
