@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+FIDELITY := .cache/fidelity
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -14,7 +15,7 @@ help:
 	@echo "make test      all tests"
 	@echo "make check     format, lint, types, import contracts, shape tests"
 	@echo "make bench     the table of measured figures"
-	@echo "make fidelity  the lab judged by programs beyond the dependencies (Debian's adb)"
+	@echo "make fidelity  the lab and the .ad reader judged by other programs (Debian's adb, agent-device)"
 	@echo "make docs      regenerate the generated pages in docs/"
 	@echo "make fmt       format the code"
 
@@ -49,11 +50,19 @@ fmt: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench
 
-fidelity: $(STAMP)
+fidelity: $(STAMP) $(FIDELITY)/.ready
 	$(BIN)/python -m pytest -m fidelity tests/fidelity
+
+# npm holds what it fetches to the lock's sha512. No script of a package is run: none is needed.
+$(FIDELITY)/.ready: tests/fidelity/package.json tests/fidelity/package-lock.json
+	@command -v npm >/dev/null || { echo "make fidelity needs npm: run apt-get install -y npm, or set PATH to where it is" >&2; exit 1; }
+	mkdir -p $(FIDELITY)
+	cp $^ $(FIDELITY)
+	timeout 600 npm ci --prefix $(FIDELITY) --ignore-scripts --no-audit --no-fund --loglevel error --fetch-timeout 60000 --fetch-retries 2
+	touch $@
 
 docs: $(STAMP)
 	$(BIN)/python -m runner.cli.docs docs
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
