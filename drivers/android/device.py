@@ -18,6 +18,7 @@ import trio
 from drivers.android.alert import Alert, find_alert
 from drivers.android.app import close_app, open_app, read_screen_facts
 from drivers.android.client import AdbCalls
+from drivers.android.crash import Watched, find_watched, require_alive
 from drivers.android.dump import (
     RETRY_PAUSES_S,
     Dump,
@@ -86,6 +87,7 @@ class AndroidDevice:
         self._build = build
         self._turn = trio.Lock()
         self._size = (0, 0)
+        self._watched: Watched | None = None  # The app that was opened and not closed.
         self._dump_path = f"/data/local/tmp/sweepgrid-{os.getpid()}.xml"
         self.files = AdbCalls(line.endpoint, line.serial)
 
@@ -100,7 +102,10 @@ class AndroidDevice:
         return _CAPABILITIES
 
     async def snapshot(self) -> ScreenRead:
-        """Capture the UI tree. Reasons: `screen_busy`, `screen_unreadable`, the losses."""
+        """Capture the UI tree.
+
+        Reasons: `screen_busy`, `screen_unreadable`, `app_crashed` (product), the losses.
+        """
         async with self._turn:
             return await self._capture()
 
@@ -167,11 +172,14 @@ class AndroidDevice:
     async def _capture(self) -> ScreenRead:
         pauses = iter(RETRY_PAUSES_S)
         while True:
+            app = self._watched.package if self._watched is not None else ""
             answer = await self._line.run(
-                dump_command(self._dump_path), limit_s=self._line.deadlines.dump_s
+                dump_command(self._dump_path, app=app), limit_s=self._line.deadlines.dump_s
             )
             dump = read_dump(answer)
             if isinstance(dump, Dump):
+                if self._watched is not None:
+                    self._watched = await require_alive(self._line, self._watched, dump.facts)
                 display = dump.facts.to_display(self._size)
                 self._size = (display.width, display.height)
                 snapshot = read_hierarchy(dump.document, display)
@@ -188,8 +196,13 @@ class AndroidDevice:
         line = self._line
         match action:
             case OpenApp():
+                self._watched = None
                 await open_app(line, action)
+                if action.app:
+                    package = action.app.partition("/")[0]
+                    self._watched = await find_watched(line, package)
             case CloseApp():
+                self._watched = None
                 await close_app(line, action)
             case Tap():
                 await self._tap(action)

@@ -10,6 +10,7 @@ drivers.android.smartsocket, runner.errors.
 """
 
 import re
+import shlex
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -24,6 +25,8 @@ RETRY_PAUSES_S: Final = (0.1, 0.2, 0.3)
 _WRITTEN: Final = re.compile(rb"hier(?:archy|chary) dumped to", re.IGNORECASE)
 _SIZE: Final = re.compile(r"(Physical|Override) size:\s*(\d{1,5})x(\d{1,5})")
 _FOCUS: Final = re.compile(r"m(CurrentFocus|FocusedApp)=\S+\{[^\n]*?\s([\w.]+)/[\w.$]+")
+_PIDS_MARK: Final = "sweepgrid-app-pids="
+_PIDS: Final = re.compile(rf"^{_PIDS_MARK}([\d ]*)$", re.MULTILINE)
 _KEYBOARD: Final = re.compile(r"mInputShown=(true|false)")
 
 SCREEN_FACTS: Final = (
@@ -38,11 +41,15 @@ tool holds the device's only accessibility connection. `died`: the tool ended wi
 
 
 class ScreenFacts(Struct, frozen=True, kw_only=True):
-    """What the head tells; `None` and the empty string mean that it does not."""
+    """What the head tells; `None` and the empty string mean that it does not.
+
+    `app_pids` are the processes of the app that was asked about.
+    """
 
     size: tuple[int, int] | None = None
     foreground: str = ""
     keyboard_shown: bool | None = None
+    app_pids: tuple[str, ...] | None = None
 
     def to_display(self, fallback: tuple[int, int]) -> Display:
         """Return the display, its size taken from before where the head lacks it."""
@@ -62,10 +69,14 @@ class Dump(Struct, frozen=True, kw_only=True):
     facts: ScreenFacts
 
 
-def dump_command(path: str) -> str:
-    """Return the shell command that dumps by way of the file `path`, ours and safe to quote."""
+def dump_command(path: str, *, app: str = "") -> str:
+    """Return the shell command that dumps by way of the file `path`, ours and safe to quote.
+
+    It also asks for the processes of `app`, when one is named.
+    """
+    ask = f"echo {_PIDS_MARK}$(pidof {shlex.quote(app)}); " if app else ""
     return (
-        f"{SCREEN_FACTS}; rm -f {path}; uiautomator dump {path}; E=$?; "
+        f"{SCREEN_FACTS}; {ask}rm -f {path}; uiautomator dump {path}; E=$?; "
         f"cat {path}; rm -f {path}; exit $E"
     )
 
@@ -96,10 +107,12 @@ def read_facts(text: str) -> ScreenFacts:
     for kind, package in _FOCUS.findall(text):
         focus.setdefault(kind, package)
     keyboard = _KEYBOARD.search(text)
+    pids = _PIDS.search(text)
     return ScreenFacts(
         size=sizes.get("Override", sizes.get("Physical")),
         foreground=focus.get("CurrentFocus", focus.get("FocusedApp", "")),
         keyboard_shown=None if keyboard is None else keyboard[1] == "true",
+        app_pids=None if pids is None else tuple(pids[1].split()),
     )
 
 

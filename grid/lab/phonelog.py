@@ -25,12 +25,13 @@ class LogLine(Struct, frozen=True, kw_only=True):
     pid: int
 
     def render(self) -> str:
-        """Return the line in logcat's `threadtime` form."""
+        """Return it in logcat's `threadtime` form: each line of its text has the whole head."""
         when = datetime.fromtimestamp(self.at, UTC)
-        return (
+        head = (
             f"{when:%m-%d %H:%M:%S}.{when.microsecond // 1000:03d} "
-            f"{self.pid:5d} {self.pid:5d} {self.level} {self.tag}: {self.text}"
+            f"{self.pid:5d} {self.pid:5d} {self.level} {self.tag}: "
         )
+        return "\n".join(head + line for line in self.text.split("\n"))
 
 
 @final

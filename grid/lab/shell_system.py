@@ -5,6 +5,7 @@ May be imported by: grid.lab, tests. Imports: grid.lab.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final
 
 from grid.lab.android import LATIN_IME
@@ -12,6 +13,7 @@ from grid.lab.phonelog import LogLine
 from grid.lab.shell_call import Call, DeviceCommand
 
 _FOLLOW_MS: Final = 100.0
+_CRASH_TAGS: Final = frozenset({"AndroidRuntime", "DEBUG"})
 _MAX_SLEEP_S: Final = 3_600.0
 
 
@@ -84,8 +86,11 @@ async def run_logcat(call: Call) -> int:
         return 0
     limit = _number_behind(words, "-t") or _number_behind(words, "-T")
     lines = call.phone.log_lines()
+    is_crash = ("-b", "crash") in pairwise(words)
+    if is_crash:
+        lines = tuple(line for line in lines if line.tag in _CRASH_TAGS)
     if lines or limit:
-        call.out("--------- beginning of main\n")
+        call.out(f"--------- beginning of {'crash' if is_crash else 'main'}\n")
     for line in lines[-limit:] if limit else lines:
         call.out(f"{line.render()}\n")
     if "-d" in words or "-t" in words:

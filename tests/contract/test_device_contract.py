@@ -318,6 +318,34 @@ async def test_a_cancelled_call_returns_at_once_and_the_next_one_works(
         assert (await face.find("title_login")).label == "Welcome"
 
 
+async def test_an_app_that_crashes_in_mid_flow_is_told_once(open_face: OpenFace) -> None:
+    async with open_face() as face:
+        await face.device.perform(OpenApp(app=SHOP_ID))
+        await face.find("title_login")
+        assert face.phone.crash(SHOP_ID)
+        with pytest.raises(DeviceError) as caught:
+            await face.look()
+
+        assert ("product", "app_crashed") == (caught.value.kind, caught.value.reason)
+        assert SHOP_ID in caught.value.message
+        assert SHOP_ID == caught.value.details["app"]
+        # A new start is a new beginning.
+        await face.device.perform(OpenApp(app=SHOP_ID))
+        await face.find("title_login")
+
+
+async def test_an_app_that_was_closed_or_left_is_no_crash(open_face: OpenFace) -> None:
+    async with open_face() as face:
+        await face.device.perform(OpenApp(app=SHOP_ID))
+        await face.find("title_login")
+        await face.device.perform(Home())
+        await face.look()
+        await face.device.perform(OpenApp(app=SHOP_ID))
+        await face.device.perform(CloseApp(app=SHOP_ID))
+
+        assert SHOP_ID != (await face.look()).foreground
+
+
 async def test_a_lost_device_is_said_to_be_lost(open_face: OpenFace) -> None:
     async with open_face() as face:
         await face.device.perform(OpenApp(app=SHOP_ID))
