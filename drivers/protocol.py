@@ -47,7 +47,8 @@ class Device(Protocol):
     async def snapshot(self) -> ScreenRead:
         """Capture the UI tree.
 
-        Reasons: `screen_busy` (device_busy), `screen_unreadable` (device_busy), and the losses.
+        Reasons: `screen_busy`, `screen_unreadable` and `screen_reader_died` (device_busy),
+        `app_crashed` (product), and the losses.
         """
         ...
 

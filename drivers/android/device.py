@@ -104,7 +104,8 @@ class AndroidDevice:
     async def snapshot(self) -> ScreenRead:
         """Capture the UI tree.
 
-        Reasons: `screen_busy`, `screen_unreadable`, `app_crashed` (product), the losses.
+        Reasons: `screen_busy`, `screen_unreadable`, `screen_reader_died`, `app_crashed`
+        (product), the losses.
         """
         async with self._turn:
             return await self._capture()

@@ -11,6 +11,7 @@ drivers.android.smartsocket, runner.errors.
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -121,6 +122,9 @@ def is_worth_retry(problem: DumpProblem) -> bool:
     return problem in {"no_root", "died"}
 
 
+_REASONS: Final[Mapping[DumpProblem, str]] = {"busy": "screen_busy", "died": "screen_reader_died"}
+
+
 def dump_error(problem: DumpProblem, answer: ShellAnswer, *, serial: str) -> DeviceError:
     """Return the error of a dump that stays without a tree."""
     said = {
@@ -132,7 +136,7 @@ def dump_error(problem: DumpProblem, answer: ShellAnswer, *, serial: str) -> Dev
     start = _find_document(answer.stdout)
     return DeviceError(
         kind="device_busy",
-        reason="screen_busy" if problem == "busy" else "screen_unreadable",
+        reason=_REASONS.get(problem, "screen_unreadable"),
         message=f"{said[problem]} (device {serial!r})",
         details={
             "serial": serial,

@@ -15,7 +15,8 @@ FIRST_KEPT: Final = 5
 LAST_KEPT: Final = 25
 PROGRESS_EVERY_MS: Final = 1_000
 
-PollOutcome: TypeAlias = Literal["readable", "unreadable", "deadline"]
+PollOutcome: TypeAlias = Literal["readable", "unreadable", "deadline", "runner-restart"]
+"""`runner-restart`: what reads the screen died in the look, and begins anew with the next."""
 
 
 class Deadline(Struct, frozen=True):

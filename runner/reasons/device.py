@@ -77,6 +77,12 @@ DEVICE: Final[Mapping[str, ReasonInfo]] = {
         fix="Look at the screenshot and the log; a secure or crashed window shows no tree.",
         example="A screen with a protected window, or a second tool that reads the screen.",
     ),
+    "screen_reader_died": ReasonInfo(
+        code="SCREEN_UNREADABLE",
+        meaning="The tool that reads the screen ended without a tree, also when started again.",
+        fix="Look at the device's memory and load; a restart of the device helps.",
+        example="`uiautomator dump` that the system kills for want of memory: `Killed`.",
+    ),
     "screenshot_invalid": ReasonInfo(
         code="SCREENSHOT_INVALID",
         meaning=(

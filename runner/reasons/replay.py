@@ -51,6 +51,15 @@ REPLAY: Final[Mapping[str, ReasonInfo]] = {
         fix="Look at the device; a screen that never rests cannot be read.",
         example="`wait id=home 10000` on a phone of which no tree could be read meanwhile.",
     ),
+    "wait_runner_restart_exhausted": ReasonInfo(
+        code="COMMAND_FAILED",
+        meaning=(
+            "A wait ended while the tool that reads the screen died at each start, so nothing is "
+            "known about the target."
+        ),
+        fix="Look at the device's memory and load; the run tries another device.",
+        example="`wait id=home 10000` on a phone that kills `uiautomator` again and again.",
+    ),
     "wait_deadline_exceeded": ReasonInfo(
         code="COMMAND_FAILED",
         meaning="A capture used up the rest of a wait's time after earlier ones were readable.",

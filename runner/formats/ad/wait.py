@@ -5,6 +5,7 @@ proof that it asked for. Where the first look alone used up the time, another on
 one look by a slow device says nothing about the app. When a wait fails:
 
     no readable look                                    wait_capture_stalled
+    the same, the screen's reader died in the last      wait_runner_restart_exhausted
     earlier looks readable, the last one was not        wait_deadline_exceeded
     the last look readable, condition not met           the condition's own reason
 
@@ -28,11 +29,12 @@ from runner.formats.ad.selector import Selector, fold
 from runner.formats.ad.stage import Stage, StepError, Steps, readable_screen, step_error
 from runner.formats.ad.target import Binding, Evidence, denotes, explain
 from runner.machine.intent import Seen, Unseen
-from runner.machine.polling import PROGRESS_EVERY_MS, Deadline, Poll, Timeline
+from runner.machine.polling import PROGRESS_EVERY_MS, Deadline, Poll, PollOutcome, Timeline
 from runner.model.event import WaitProgress
 from runner.model.screen import Snapshot
 
 POLL_MS: Final = 300
+_DIED: Final = "screen_reader_died"
 _NAMED: Final = 5
 
 
@@ -84,7 +86,7 @@ def poll_until(stage: Stage, condition: Condition, timeout_ms: int) -> Steps[str
             Poll(
                 started_ms=deadline.waited_ms(began_ms),
                 duration_ms=round(stage.now_ms - began_ms),
-                outcome=_outcome(snapshot, is_over=is_over),
+                outcome=_outcome(seen, snapshot, is_over=is_over),
             )
         )
         if is_over and (timeline.captures > 1 or not timeout_ms):
@@ -102,10 +104,16 @@ def poll_until(stage: Stage, condition: Condition, timeout_ms: int) -> Steps[str
         yield from stage.pause(deadline.pause_ms(stage.now_ms, POLL_MS))
 
 
-def _outcome(snapshot: Snapshot | None, *, is_over: bool) -> Any:
+def _outcome(seen: Seen | Unseen, snapshot: Snapshot | None, *, is_over: bool) -> PollOutcome:
     if snapshot is not None:
         return "readable"
+    if _has_died(seen):
+        return "runner-restart"
     return "deadline" if is_over else "unreadable"
+
+
+def _has_died(seen: Seen | Unseen) -> bool:
+    return isinstance(seen, Unseen) and seen.failure.reason == _DIED
 
 
 def _timeout_error(
@@ -119,7 +127,7 @@ def _timeout_error(
         # A failed look is the device's business; only a shown but empty screen is the app's.
         cause = seen.failure if isinstance(seen, Unseen) else None
         return step_error(
-            "wait_capture_stalled",
+            "wait_runner_restart_exhausted" if _has_died(seen) else "wait_capture_stalled",
             f"no readable screen within {timeout_ms} ms, in {timeline.captures} captures",
             details={**details, "cause": cause.reason if cause else "capture_sparse"},
             kind=cause.kind if cause else "product",

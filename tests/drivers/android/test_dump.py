@@ -81,7 +81,7 @@ def test_a_busy_screen_and_an_unreadable_one_have_reasons_of_their_own() -> None
     died = dump_error("died", answer(HEAD, b"Killed", 137), serial="abc")
 
     assert (busy.kind, busy.reason) == ("device_busy", "screen_busy")
-    assert (died.kind, died.reason) == ("device_busy", "screen_unreadable")
+    assert (died.kind, died.reason) == ("device_busy", "screen_reader_died")
     assert died.details["exitCode"] == 137
     assert "Killed" in died.details["output"]
 

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from runner.formats.ad.machine import play
 from runner.formats.ad.wait import POLL_MS
@@ -141,6 +142,26 @@ def test_a_wait_that_never_saw_a_screen_blames_the_device() -> None:
     assert (failure(played).reason, failure(played).kind) == ("wait_capture_stalled", "device_busy")
     assert failure(played).details["cause"] == "screen_busy"
     assert [outcome for _, _, outcome in polls(played)] == [*["unreadable"] * 3, "deadline"]
+
+
+def test_a_reader_of_the_screen_that_dies_again_and_again_is_told_apart() -> None:
+    died = replace(BUSY, reason="screen_reader_died")
+    played = run('wait "id=home" 700', Frame(failure=died))
+
+    assert ("wait_runner_restart_exhausted", "device_busy") == (
+        failure(played).reason,
+        failure(played).kind,
+    )
+    assert failure(played).details["cause"] == "screen_reader_died"
+    assert [outcome for _, _, outcome in polls(played)] == ["runner-restart"] * 4
+
+
+def test_a_reader_of_the_screen_that_comes_back_costs_the_wait_nothing() -> None:
+    died = replace(BUSY, reason="screen_reader_died")
+    played = run('wait "id=home"', Frame(failure=died), Frame(screen=HOME, from_ms=600))
+
+    assert played.outcome.failure is None
+    assert played.looks == 3
 
 
 def test_a_wait_that_saw_only_empty_screens_blames_the_product() -> None:
