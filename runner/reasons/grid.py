@@ -88,13 +88,13 @@ GRID: Final[Mapping[str, ReasonInfo]] = {
     "run_time_limit": ReasonInfo(
         code="TIME_LIMIT",
         meaning="The run reached its time limit while the plan was running.",
-        fix="Raise the run limit, add devices, or split the sweep with --shard.",
+        fix="Give the run more time (`--run-timeout`) or more devices, or run a part of it.",
         example="`--run-timeout 10m` and an hour of work.",
     ),
     "attempt_cancelled": ReasonInfo(
         code="CANCELLED",
         meaning="The attempt was ended on request.",
-        fix="Finish the run with `sweepgrid resume`.",
+        fix="Run the plan again; what the others did stands in the report.",
         example="Ctrl-C, twice.",
     ),
     "device_duplicate": ReasonInfo(
