@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 import trio
+from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.android.server import connect, open_adb_server
@@ -21,14 +22,15 @@ from grid.inventory import parse_inventory
 from grid.lab.fleet import FleetInfo, FleetSpec, run_fleet
 from grid.lab.gridfile import render_grid
 from runner.cli.check import render_preflight
-from runner.cli.output import write_people
+from runner.cli.output import write_json, write_people
 from runner.cli.preflight import run_preflight
 from runner.cli.request import PreflightRequest, RunRequest
 from runner.cli.run import Finished, run_checked
-from runner.cli.rundir import default_run_folder
+from runner.cli.rundir import default_run_folder, require_unused
 from runner.cli.sources import settings_of
-from runner.exits import INTERRUPTED
+from runner.exits import INTERRUPTED, OK
 from runner.model.ids import PLATFORMS
+from runner.report.json_report import RunJson
 from runner.report.words import plural
 
 PHONES: Final = 2
@@ -36,38 +38,63 @@ PHONES: Final = 2
 MEANT_TO_FAIL: Final = "meant-to-fail/"
 
 
+class DemoJson(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the demo went; version 1 of the shape.
+
+    `exit` tells whether every plan came out as it was meant to; `run` is the report of the sweep,
+    with an exit status of its own.
+    """
+
+    version: int = 1
+    exit: int
+    unexpected: tuple[str, ...]
+    run_directory: str
+    run: RunJson
+
+
 def run_demo(out: Path | None, *, as_json: bool) -> int:
     """Run the demo; 0 when every flow came out as meant, else 1."""
+    folder = out or default_run_folder()
+    require_unused(folder)
     with as_file(files("configs")) as configs:
-        finished = trio.run(_run, configs, out or default_run_folder(), as_json)
-    odd = [
-        f"{path} [{platform}] is {verdict}"
-        for path, platform, verdict in finished.verdicts
-        if verdict != _expected(path)
-    ]
-    if INTERRUPTED in finished.status.causes:
-        return INTERRUPTED
-    if odd or not finished.verdicts:
-        write_people("NOT as meant: " + ("; ".join(odd) or "nothing ran"))
-        return 1
-    failed = sum(1 for path, _, _ in finished.verdicts if _expected(path) == "failed")
-    write_people(
-        f"all {plural(len(finished.verdicts), 'plan')} came out as meant"
-        f" ({failed} of them fail on purpose, to show what a failure looks like)"
+        finished = trio.run(_run, configs, folder)
+    plans = finished.report.plans
+    odd = tuple(
+        f"{plan.path} [{plan.platform}] is {plan.verdict}"
+        for plan in plans
+        if plan.verdict != _expected(plan.path)
     )
-    write_people(f"look closer: sweepgrid report {finished.folder}")
-    return 0
+    status = OK if plans and not odd else 1
+    if INTERRUPTED in finished.status.causes:
+        status = INTERRUPTED
+    if as_json:
+        write_json(
+            DemoJson(
+                exit=status,
+                unexpected=odd,
+                run_directory=str(finished.folder),
+                run=finished.report,
+            )
+        )
+    if status == OK:
+        failed = sum(_expected(plan.path) == "failed" for plan in plans)
+        write_people(
+            f"all {plural(len(plans), 'plan')} came out as meant"
+            f" ({failed} of them fail on purpose, to show what a failure looks like)"
+        )
+        write_people(f"look closer: sweepgrid report {finished.folder}")
+    elif status != INTERRUPTED:
+        write_people("NOT as meant: " + ("; ".join(odd) or "nothing ran"))
+    return status
 
 
 def _expected(path: str) -> str:
     return "failed" if path.startswith(MEANT_TO_FAIL) else "passed"
 
 
-async def _run(configs: Path, out: Path, as_json: bool) -> Finished:  # noqa: FBT001  # trio.run.
+async def _run(configs: Path, out: Path) -> Finished:
     flows = configs / "flows"
-    request = RunRequest(
-        preflight=PreflightRequest(paths=(str(flows),), root=flows), out=out, as_json=as_json
-    )
+    request = RunRequest(preflight=PreflightRequest(paths=(str(flows),), root=flows), out=out)
     preflight = run_preflight(
         request.preflight.paths,
         replace(settings_of(request.preflight, platforms=PLATFORMS), environ={}),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from runner.cli.demo import DemoJson
 from runner.cli.devices import DevicesJson
 from runner.formats.ad.command import Command
 from runner.formats.ad.commands import COMMANDS
@@ -116,6 +117,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reasons.md", render_reasons()
     yield "ad-commands.md", render_commands()
     yield "schemas/run.json", render_schema(RunJson)
+    yield "schemas/demo.json", render_schema(DemoJson)
     yield "schemas/check.json", render_schema(PreflightJson)
     yield "schemas/digest.json", render_schema(DigestJson)
     yield "schemas/edit.json", render_schema(EditJson)

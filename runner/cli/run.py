@@ -46,7 +46,7 @@ from runner.preflight.render import problem_json
 from runner.preflight.settings import Preflight
 from runner.record.redaction import Redactor
 from runner.report.encode import encode_value
-from runner.report.json_report import render_json, run_json
+from runner.report.json_report import RunJson, render_json, run_json
 from runner.report.junit import render_junit
 from runner.report.summary import RunSummary
 from runner.report.text import render_text
@@ -55,12 +55,11 @@ from runner.schedule.scheduler import SweepControls, SweepResult, SweepSettings,
 
 
 class Finished(Struct, frozen=True, kw_only=True):
-    """How a sweep ended: its exit status, its run directory, and the verdict of each plan."""
+    """How a sweep ended: its exit status, its run directory and its report."""
 
     status: ExitStatus
     folder: Path
-    verdicts: tuple[tuple[str, str, str], ...]
-    """Path, platform and verdict of each plan."""
+    report: RunJson
 
 
 def run_command(request: RunRequest) -> int:
@@ -151,11 +150,7 @@ async def _run_and_report(
         write_machine(render_json(report))
     write_people(render_text(summary, stored=stored, status=status))
     write_people(f"run directory: {folder}")
-    return Finished(
-        status=status,
-        folder=folder,
-        verdicts=tuple((plan.path, plan.platform or "", plan.verdict) for plan in report.plans),
-    )
+    return Finished(status=status, folder=folder, report=report)
 
 
 async def _run_and_judge(

@@ -33,12 +33,7 @@ def create_run_folder(out: Path | None, sources: Mapping[str, bytes], redactor: 
     Reasons: `run_directory_used`, `run_directory_unwritable`.
     """
     folder = out or default_run_folder()
-    if (folder / JOURNAL_NAME).exists():
-        raise EvidenceError(
-            reason="run_directory_used",
-            message=f"{folder} already holds a run",
-            details={"path": str(folder)},
-        )
+    require_unused(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in sources.items():
@@ -52,6 +47,16 @@ def create_run_folder(out: Path | None, sources: Mapping[str, bytes], redactor: 
             details={"path": str(folder), "cause": str(error)},
         ) from error
     return folder
+
+
+def require_unused(folder: Path) -> None:
+    """Refuse a folder that holds a run. Reasons: `run_directory_used`."""
+    if (folder / JOURNAL_NAME).exists():
+        raise EvidenceError(
+            reason="run_directory_used",
+            message=f"{folder} already holds a run",
+            details={"path": str(folder)},
+        )
 
 
 def write_report(path: Path, data: bytes) -> None:

@@ -13,7 +13,7 @@ from grid.inventory import Inventory, load_inventory
 from runner.cli.request import PreflightRequest, one_of
 from runner.errors import InputError
 from runner.formats.ad.reader import AdLevel
-from runner.formats.ad.variables import parse_assignment
+from runner.formats.ad.variables import SHELL_PREFIX, parse_assignment
 from runner.model.ids import PLATFORMS, Platform
 from runner.preflight.select import find_root
 from runner.preflight.settings import PreflightSettings
@@ -71,6 +71,12 @@ def settings_of(
     platform = request.platform
     if platform is not None:
         one_of("--platform", platform, PLATFORMS)
+    if request.root is not None and not request.root.is_dir():
+        raise InputError(
+            reason="option_invalid",
+            message=f"--root is {str(request.root)[:300]!r}, which is no folder",
+            details={"option": "--root", "value": str(request.root)[:300]},
+        )
     return PreflightSettings(
         root=str(request.root) if request.root is not None else default_root(request.paths),
         cwd=str(Path.cwd()),
@@ -78,13 +84,31 @@ def settings_of(
         grid_platforms=tuple(platforms),
         stated_platforms=None if stated is None else tuple(stated),
         variables=dict(parse_assignment(text) for text in request.env),
-        environ=dict(os.environ),
+        environ=_environment(),
         ad_level=ad_level_of(request),
         expect_digests=expected_digests(request.expect_digests),
         secrets=request.secrets,
         timeout_ms=plan_ms,
         retries=retries,
     )
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment, in which every variable of a flow is text.
+
+    Reasons: `variable_invalid`.
+    """
+    for name, value in os.environ.items():
+        if name.startswith(SHELL_PREFIX):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    reason="variable_invalid",
+                    message=f"the value of {name[:80]!r} in the environment is not UTF-8",
+                    details={"name": name[:80]},
+                ) from error
+    return dict(os.environ)
 
 
 def expected_digests(texts: Sequence[str]) -> dict[str, str]:

@@ -40,7 +40,10 @@ class ProblemBook:
     def add_flow(self, flow: str, findings: Iterable[Finding], faults: tuple[Fault, ...]) -> bool:
         """Note everything that is wrong with one flow; tell whether anything is."""
         reason = ""
+        sites = {(fault.path, fault.line) for fault in faults}
         for finding in findings:
+            if finding.reason == "text_unencodable" and (finding.path, finding.line) in sites:
+                continue  # The fault of an include says it all: it is the locator that holds it.
             self.add(finding, flow)
             reason = reason or finding.reason
         for fault in faults:

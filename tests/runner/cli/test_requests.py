@@ -174,6 +174,37 @@ def test_output_that_cannot_be_written_is_said_or_not_needed(
     assert status == 0 or "[output_lost]" in ended.stderr
 
 
+@pytest.mark.parametrize("command", ["check", "run", "explain", "graph", "digest"])
+def test_a_root_that_is_no_folder_is_refused(folder: Path, capfd: Capture, command: str) -> None:
+    (folder / "one.ad").write_text('open "com.a"\n')
+
+    assert 2 == run_guarded([command, "one.ad", "--root", str(folder / "absent")])
+    assert "--root is" in capfd.readouterr().err
+
+
+def test_a_demo_into_the_folder_of_a_run_is_refused_before_it_starts(
+    folder: Path, capfd: Capture
+) -> None:
+    (folder / "journal.sqlite").write_text("")
+
+    assert 2 == run_guarded(["demo", "--out", str(folder)])
+    shown = capfd.readouterr().err
+    assert "[run_directory_used]" in shown
+    assert "starting a lab" not in shown
+
+
+def test_a_variable_of_the_shell_that_is_no_text_is_refused(
+    folder: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "one.ad").write_text('open "com.a"\ntype "${NAME}"\n')
+    monkeypatch.setenv("AD_VAR_NAME", os.fsdecode(b"\xff"))
+
+    assert 2 == run_guarded(["check", "one.ad"])
+    assert "'AD_VAR_NAME' in the environment is not UTF-8 [variable_invalid]" in (
+        capfd.readouterr().err
+    )
+
+
 def test_check_of_nothing_is_four(folder: Path, capfd: Capture) -> None:
     assert 4 == run_guarded(["check", str(folder)])
     assert "nothing was selected" in capfd.readouterr().err

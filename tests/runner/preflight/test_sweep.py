@@ -344,6 +344,12 @@ def test_all_kinds_of_problems_of_a_flow_come_in_one_run(tree: AdTree) -> None:
     assert preflight.blocked[0].reason == "parse_error"
 
 
+def test_a_locator_with_half_a_character_is_one_problem_of_its_include(tree: AdTree) -> None:
+    tree.write("main.ad", ["context platform=ios", "composition-v1", 'include "\\ud800"'])
+
+    assert reasons(tree.check("main.ad")) == [("fragment_missing", "main.ad:3")]
+
+
 def test_a_value_that_no_plan_can_carry_is_a_problem_and_not_a_crash(tree: AdTree) -> None:
     tree.write("a.ad", [f"context platform=ios timeout={'9' * 40}", "click id=a"])
     preflight = tree.check()
