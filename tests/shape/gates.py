@@ -20,8 +20,20 @@ IMPURE_MODULES = frozenset(
 )
 IMPURE_CALLS = frozenset({"open", "print", "input"})
 IMPURE_ATTRIBUTES = frozenset(
-    {"now", "utcnow", "today", "environ", "getenv", "read_text", "read_bytes"}
+    {
+        *("now", "utcnow", "today", "environ", "getenv"),
+        *("read_text", "read_bytes", "write_text", "write_bytes", "open", "unlink", "mkdir"),
+        *("rmdir", "touch", "iterdir", "glob", "rglob", "stat", "lstat", "is_file", "is_dir"),
+        *("resolve", "samefile", "symlink_to", "hardlink_to", "chmod"),
+    }
 )
+MUTATORS = frozenset(
+    {
+        *("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem"),
+        *("remove", "discard", "clear", "appendleft"),
+    }
+)
+CONTAINERS = frozenset({"list", "dict", "set", "defaultdict", "deque", "Counter", "OrderedDict"})
 
 
 def product_modules() -> dict[str, Path]:
@@ -54,6 +66,45 @@ def impurities(source: str) -> Iterator[str]:
                 yield f"line {line}: global"
 
 
+def module_states(source: str) -> Iterator[str]:
+    """Find what a module keeps and could change while the program runs.
+
+    A container at module level is a constant: it is declared `Final`, and nothing in the module
+    changes it.
+    """
+    tree = ast.parse(source)
+    containers: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value, lineno=line):
+                if _is_container(value):
+                    containers.add(name)
+                    if name != "__all__":
+                        yield f"line {line}: {name} is not declared Final"
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=kind, value=value) if value:
+                if _is_container(value):
+                    containers.add(name)
+                    if "Final" not in ast.unparse(kind):
+                        yield f"line {node.lineno}: {name} is not declared Final"
+    for inner in ast.walk(tree):
+        match inner:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr), lineno=line):
+                if name in containers and attr in MUTATORS:
+                    yield f"line {line}: {name}.{attr}()"
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del(), lineno=line):
+                if name in containers:
+                    yield f"line {line}: {name}[...] is changed"
+
+
+def _is_container(value: ast.expr) -> bool:
+    match value:
+        case ast.List() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp() | ast.SetComp():
+            return True
+        case ast.Call(func=ast.Name(id=name)):
+            return name in CONTAINERS
+    return False
+
+
 def oversizes(source: str, *, allowed: Container[str] = ()) -> Iterator[str]:
     """Find a module or function that is too long to hold one concept.
 
@@ -78,23 +129,29 @@ def missing_docstring_lines(source: str) -> Iterator[str]:
         yield "the docstring does not say who may import the module"
 
 
-def string_constants(source: str) -> set[str]:
-    """Return every string literal of a module."""
-    return {
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+def made_strings(source: str) -> set[str]:
+    """Return the string literals that a module makes, not those that it only compares with."""
+    made: set[str] = set()
+    pending: list[ast.AST] = [ast.parse(source)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            made.add(node.value)
+        elif not isinstance(node, ast.Compare | ast.match_case | ast.Subscript):
+            pending += ast.iter_child_nodes(node)
+        elif isinstance(node, ast.match_case):
+            pending += node.body
+    return made
 
 
 def unproduced_reasons(
     reasons: Iterable[str], product: Mapping[str, str], tests: Mapping[str, str]
 ) -> Iterator[str]:
-    """Find reasons that no product module names, or that no test names.
+    """Find reasons that no product module makes, or that no test names.
 
     Both maps are from path to source text.
     """
-    made: set[str] = set().union(*(string_constants(text) for text in product.values()))
+    made: set[str] = set().union(*(made_strings(text) for text in product.values()))
     tested = "\n".join(tests.values())
     for reason in sorted(reasons):
         if reason not in made:

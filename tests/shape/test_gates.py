@@ -47,6 +47,11 @@ def test_pure_modules_do_not_wait_read_or_tell_the_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", gates.product_modules())
+def test_no_module_keeps_what_changes(name: str) -> None:
+    assert [] == list(gates.module_states(gates.product_modules()[name].read_text()))
+
+
+@pytest.mark.parametrize("name", gates.product_modules())
 def test_modules_and_functions_hold_one_concept(name: str) -> None:
     if name in SIZE_EXCEPTIONS:
         return
@@ -105,10 +110,31 @@ def test_exceptions_name_modules_that_exist(table: dict[str, object]) -> None:
         "import os\nhome = os.environ\n",
         "from runner.clock import SystemClock\n",
         "def f():\n    global x\n    x = 1\n",
+        "from pathlib import Path\nPath('x').open()\n",
+        "def f(path):\n    path.write_text('x')\n",
+        "def f(path):\n    return path.is_file()\n",
     ],
 )
 def test_the_purity_gate_sees_a_planted_violation(planted: str) -> None:
     assert list(gates.impurities(planted))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "SEEN = []\n",
+        "SEEN: set[str] = set()\n",
+        "SEEN: Final = {}\ndef f(x):\n    SEEN[x] = 1\n",
+        "SEEN: Final[list[int]] = []\ndef f(x):\n    SEEN.append(x)\n",
+        "SEEN = defaultdict(list)\n",
+    ],
+)
+def test_the_state_gate_sees_a_planted_violation(planted: str) -> None:
+    assert list(gates.module_states(planted))
+
+
+def test_the_state_gate_takes_constants() -> None:
+    assert [] == list(gates.module_states("__all__ = ['x']\nTABLE: Final = {'x': 1}\nx = 1\n"))
 
 
 def test_the_size_gate_sees_a_planted_violation() -> None:
@@ -125,11 +151,19 @@ def test_the_docstring_gate_sees_a_planted_violation() -> None:
 
 def test_the_reason_gates_see_planted_violations() -> None:
     product = {"a.py": 'raise InputError(reason="made", message="m")'}
+    compares = {
+        "a.py": 'x == "unmade"',
+        "b.py": 'match x:\n    case "unmade":\n        pass\n',
+        "c.py": 'Kind = Literal["unmade"]',
+    }
 
     assert [
         "made: no test sees it",
         "unmade: no product module produces it",
     ] == list(gates.unproduced_reasons(["made", "unmade"], product, {"t.py": '"unmade"'}))
+    assert ["unmade: no product module produces it"] == list(
+        gates.unproduced_reasons(["unmade"], compares, {"t.py": '"unmade"'})
+    )
     assert ["line 1: 'made' is not declared"] == list(
         gates.undeclared_reasons(["other"], product["a.py"])
     )

@@ -10,7 +10,8 @@ May be imported by: runner.formats.ad. Imports: runner.formats.ad.numbers, runne
 
 import json
 import re
-from typing import Literal, NamedTuple, NoReturn, TypeAlias
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from runner.errors import InputError
 from runner.formats.ad.numbers import SPACES
@@ -22,7 +23,7 @@ _LINE_END = re.compile(r"\r?\n")
 _JSON_STRING = r'"(?P<json>[^"\\]*+(?:\\.[^"\\]*+)*+)"'
 _LITERAL = r"'(?P<literal>(?:\\'|[^'])*+)'"
 _BARE = rf"(?P<bare>[^{SPACES}]++)"
-_TOKEN: dict[Level, re.Pattern[str]] = {
+_TOKEN: Final[Mapping[Level, re.Pattern[str]]] = {
     "0.21": re.compile(rf'{_JSON_STRING}|(?P<open>")|{_BARE}', re.DOTALL),
     "main": re.compile(rf"{_JSON_STRING}|{_LITERAL}|(?P<open>[\"'])|{_BARE}", re.DOTALL),
 }
