@@ -8,9 +8,13 @@ May be imported by: everyone. Imports: runner.reasons.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from runner.reasons import REASONS
+
+
+MESSAGE_LIMIT: Final = 4_000
+"""Characters of a message; what a device or a file said may be of any length."""
 
 
 class RunnerError(Exception):
@@ -24,6 +28,8 @@ class RunnerError(Exception):
         details: Mapping[str, Any] | None = None,
         hint: str = "",
     ) -> None:
+        if len(message) > MESSAGE_LIMIT:
+            message = f"{message[:MESSAGE_LIMIT]}… ({len(message)} characters)"
         super().__init__(message)
         if reason not in REASONS:
             raise LookupError(f"reason {reason!r} is not declared in runner.reasons")

@@ -70,16 +70,25 @@ async def fill_text(line: Line, action: FillText, look: Look) -> None:
         if seen is not None and is_filled(seen, action.text):
             return
         field = seen or field
-    hidden = action.secret or field.secure
-    raise DeviceError(
+    raise _not_accepted(field, action)
+
+
+def _not_accepted(field: Node, action: FillText) -> DeviceError:
+    details: dict[str, object] = {
+        "field": field.identifier or field.type,
+        "expectedLength": len(action.text),
+        "shownLength": len(field.value),
+    }
+    if action.secret or field.secure:
+        seen = f"{len(field.value)} characters instead of {len(action.text)}"
+    else:
+        seen = f"{field.value[:100]!r} instead of {action.text[:100]!r}"
+        details |= {"expected": action.text[:2000], "shown": field.value[:2000]}
+    return DeviceError(
         kind="product",
         reason="text_not_accepted",
-        message=(
-            f"the field took {len(field.value)} of {len(action.text)} characters"
-            if hidden
-            else f"the field shows {field.value!r} instead of {action.text!r}"
-        ),
-        details={"field": field.identifier or field.type, "length": len(action.text)},
+        message=f"after typing twice the field shows {seen}",
+        details=details,
     )
 
 

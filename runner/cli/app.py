@@ -12,6 +12,7 @@ import typer
 from runner.cli import request
 from runner.cli.fragmenttools import tools
 from runner.cli.output import write_machine
+from runner.cli.stream import open_streams
 from runner.version import VERSION
 
 app = typer.Typer(
@@ -43,18 +44,29 @@ EXIT_STATUS = (
 )
 
 
+def _show_version(is_asked: bool) -> None:  # noqa: FBT001  # Typer calls it so.
+    """Print the version. Alone it is answered before this is imported; see `runner.cli.entry`."""
+    if is_asked:
+        write_machine(f"sweepgrid {VERSION}\n")
+        raise typer.Exit
+
+
 @app.callback()
 def base(
     *,
     version: Annotated[
-        bool, typer.Option("--version", "-V", help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version",
+            "-V",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
     ] = False,
 ) -> None:
     """Run preflighted mobile UI sweeps on a grid of Android and iOS devices."""
-    if version:
-        # Alone, the option is answered before this module is imported; see `runner.cli.entry`.
-        write_machine(f"sweepgrid {VERSION}\n")
-        raise typer.Exit
+    del version  # Its callback has ended the command.
 
 
 Paths: TypeAlias = Annotated[
@@ -352,7 +364,8 @@ def lab_host(specification: Annotated[str, typer.Argument()]) -> None:
 def run_app(words: Sequence[str]) -> int:
     """Run one command line; usage errors are printed and give exit status 2."""
     try:
-        app(args=list(words), prog_name="sweepgrid")
+        with open_streams():
+            app(args=list(words), prog_name="sweepgrid")
     except SystemExit as end:
         if end.code == TYPER_INTERRUPTED:
             raise KeyboardInterrupt from end

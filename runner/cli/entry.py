@@ -7,6 +7,7 @@ elsewhere than in `runner.cli`.
 May be imported by: the console script, tests. Imports: everything, lazily.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,12 +17,34 @@ from runner.version import VERSION
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words in (["--version"], ["-V"]):
-        sys.stdout.write(f"sweepgrid {VERSION}\n")
+    _hold_descriptors()
+    if words in (["--version"], ["-V"]) and _has_written(f"sweepgrid {VERSION}\n"):
         sys.exit(0)
     from runner.cli.guard import run_guarded  # noqa: PLC0415  # Cold start.
 
     sys.exit(run_guarded(words))
+
+
+def _hold_descriptors() -> None:
+    """Open a standard stream that was closed on nothing.
+
+    Else the next file, a journal or a socket, would get its number, and what somebody writes to
+    "stderr" would be written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # It gets the lowest free number, which is this one.
+
+
+def _has_written(text: str) -> bool:
+    """Write to stdout; when that fails, the guard writes again, and tells why it cannot."""
+    try:
+        os.write(sys.stdout.fileno(), text.encode())
+    except (OSError, AttributeError):
+        return False
+    return True
 
 
 if __name__ == "__main__":

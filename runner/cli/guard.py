@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from runner.cli.output import render_error, write_people
+from runner.cli.output import ReaderGoneError, render_error, write_people
 from runner.errors import EvidenceError, GridError, InternalError, RunnerError
 
 USAGE: Final = 2
@@ -40,7 +40,7 @@ def run_guarded(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         write_people("sweepgrid: interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
+    except ReaderGoneError:
         return BROKEN_PIPE
     except BaseExceptionGroup as group:
         return _status_of_group(group)
@@ -61,6 +61,8 @@ def status_of(error: RunnerError) -> int:
 
 def _status_of_group(group: BaseExceptionGroup[BaseException]) -> int:
     leaves = list(_leaves(group))
+    if all(isinstance(leaf, ReaderGoneError) for leaf in leaves):
+        return BROKEN_PIPE
     ours = [leaf for leaf in leaves if isinstance(leaf, RunnerError)]
     if ours and len(ours) == len(leaves):
         for error in ours:

@@ -19,17 +19,27 @@ from runner.report.encode import render_value
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
+class ReaderGoneError(Exception):
+    """Whoever read the output has gone, as `head` does; no error of ours, and nothing to say.
+
+    It is no `BrokenPipeError`, for typer ends a command with status 1 on one, and that says that a
+    plan failed.
+    """
+
+
 def write_machine(text: str) -> None:
-    """Write `text` to stdout. Reasons: `output_lost`; a closed pipe raises `BrokenPipeError`."""
+    """Write `text` to stdout. Reasons: `output_lost`; a closed pipe raises `ReaderGoneError`."""
     try:
-        _write_all(sys.stdout.fileno(), text)
-    except BrokenPipeError:
-        raise
+        write_all(sys.stdout.fileno(), text)
+    except BrokenPipeError as error:
+        raise ReaderGoneError from error
     except (OSError, ValueError, AttributeError) as error:
+        # Python has no stream at all for a descriptor that was closed before the start.
+        cause = "it is closed" if isinstance(error, AttributeError) else str(error)
         raise EvidenceError(
             reason="output_lost",
-            message=f"standard output cannot be written: {error}",
-            details={"cause": str(error)},
+            message=f"standard output cannot be written: {cause}",
+            details={"cause": cause},
         ) from error
 
 
@@ -37,7 +47,7 @@ def write_people(text: str) -> None:
     """Write `text` and a newline to stderr; where nobody can read it, nothing is written."""
     shown = _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
     try:
-        _write_all(sys.stderr.fileno(), f"{shown}\n")
+        write_all(sys.stderr.fileno(), f"{shown}\n")
     except (OSError, ValueError, AttributeError):
         return  # There is no way left to say so.
 
@@ -47,7 +57,8 @@ def write_json(value: object) -> None:
     write_machine(render_value(value))
 
 
-def _write_all(descriptor: int, text: str) -> None:
+def write_all(descriptor: int, text: str) -> None:
+    """Write the whole of `text` to a descriptor; raises what the system does."""
     data = text.encode("utf-8", "backslashreplace")
     while data:
         data = data[os.write(descriptor, data) :]

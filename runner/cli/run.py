@@ -146,10 +146,11 @@ async def _run_and_report(
     if not stored or unwritten:
         status = _with_lost_evidence(status)
     report = run_json(summary, stored=stored, status=status)
-    if request.as_json:
-        write_machine(render_json(report))
     write_people(render_text(summary, stored=stored, status=status))
     write_people(f"run directory: {folder}")
+    if request.as_json:
+        # Last: where it cannot be written, the command ends here.
+        write_machine(render_json(report))
     return Finished(status=status, folder=folder, report=report)
 
 

@@ -410,7 +410,17 @@ async def test_fill_that_is_not_taken_is_a_product_failure() -> None:
     error = await failure(phone, FillText(x=10, y=10, text="five"))
 
     assert (error.kind, error.reason) == ("product", "text_not_accepted")
-    assert "'5'" in error.message
+    assert "'5' instead of 'five'" in error.message
+    assert {"expected": "five", "shown": "5"}.items() <= error.details.items()
+
+
+async def test_a_long_text_that_is_not_taken_is_told_in_short() -> None:
+    phone = Phone({"uiautomator": tree("x" * 5_000)})
+
+    error = await failure(phone, FillText(x=10, y=10, text="y" * 400))
+
+    assert len(error.message) < 300
+    assert (5_000, 2_000) == (error.details["shownLength"], len(error.details["shown"]))
 
 
 async def test_a_secure_field_is_verified_by_length_and_never_shown() -> None:
