@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from runner.reasons import REASONS
 
-
 MESSAGE_LIMIT: Final = 4_000
 """Characters of a message; what a device or a file said may be of any length."""
 
