@@ -28,7 +28,7 @@ from runner.cli.request import PreflightRequest, RunRequest
 from runner.cli.run import Finished, run_checked
 from runner.cli.rundir import default_run_folder, require_unused
 from runner.cli.sources import settings_of
-from runner.exits import INTERRUPTED, OK
+from runner.exits import OK, PRODUCT
 from runner.model.ids import PLATFORMS
 from runner.report.json_report import RunJson
 from runner.report.words import plural
@@ -53,7 +53,7 @@ class DemoJson(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def run_demo(out: Path | None, *, as_json: bool) -> int:
-    """Run the demo; 0 when every flow came out as meant, else 1."""
+    """Run the demo; 0 when every flow came out as meant, else 1 or what else went wrong."""
     folder = out or default_run_folder()
     require_unused(folder)
     with as_file(files("configs")) as configs:
@@ -64,9 +64,18 @@ def run_demo(out: Path | None, *, as_json: bool) -> int:
         for plan in plans
         if plan.verdict != _expected(plan.path)
     )
-    status = OK if plans and not odd else 1
-    if INTERRUPTED in finished.status.causes:
-        status = INTERRUPTED
+    # That flows fail is meant; that evidence is lost, or that a phone breaks, is not.
+    troubles = [cause for cause in finished.status.causes if cause != PRODUCT]
+    status = troubles[0] if troubles else OK if plans and not odd else PRODUCT
+    if status == OK:
+        failed = sum(_expected(plan.path) == "failed" for plan in plans)
+        write_people(
+            f"all {plural(len(plans), 'plan')} came out as meant"
+            f" ({failed} of them fail on purpose, to show what a failure looks like)"
+        )
+        write_people(f"look closer: sweepgrid report {finished.folder}")
+    elif odd or not plans:
+        write_people("NOT as meant: " + ("; ".join(odd) or "nothing ran"))
     if as_json:
         write_json(
             DemoJson(
@@ -76,15 +85,6 @@ def run_demo(out: Path | None, *, as_json: bool) -> int:
                 run=finished.report,
             )
         )
-    if status == OK:
-        failed = sum(_expected(plan.path) == "failed" for plan in plans)
-        write_people(
-            f"all {plural(len(plans), 'plan')} came out as meant"
-            f" ({failed} of them fail on purpose, to show what a failure looks like)"
-        )
-        write_people(f"look closer: sweepgrid report {finished.folder}")
-    elif status != INTERRUPTED:
-        write_people("NOT as meant: " + ("; ".join(odd) or "nothing ran"))
     return status
 
 

@@ -92,6 +92,9 @@ def run_command(request: RunRequest) -> int:
 
 def _refuse(request: RunRequest, preflight: Preflight, status: int) -> int:
     """Say why nothing ran."""
+    write_people(render_preflight(preflight))
+    if preflight.problems and preflight.plans:
+        write_people("nothing ran; --skip-invalid runs the clean plans")
     if request.as_json:
         write_json(
             {
@@ -103,9 +106,6 @@ def _refuse(request: RunRequest, preflight: Preflight, status: int) -> int:
                 "problems": [problem_json(problem) for problem in preflight.problems],
             }
         )
-    write_people(render_preflight(preflight))
-    if preflight.problems and preflight.plans:
-        write_people("nothing ran; --skip-invalid runs the clean plans")
     return status
 
 

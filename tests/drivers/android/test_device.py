@@ -432,7 +432,7 @@ async def test_a_secure_field_is_verified_by_length_and_never_shown() -> None:
     error = await failure(phone, FillText(x=10, y=10, text="s3cr"))
 
     assert "s3cr" not in f"{error} {error.details}"
-    assert "2 of 4" in error.message
+    assert "2 characters instead of 4" in error.message
 
 
 async def test_a_hint_that_shows_in_an_empty_field_is_not_its_text() -> None:
