@@ -9,11 +9,13 @@ May be imported by: grid.lab, tests. Imports: grid.lab.
 import fnmatch
 import posixpath
 from collections.abc import Mapping
-from typing import Final, final
+from itertools import count
+from typing import Final, Literal, assert_never, final
 
 import trio
 
 from grid.lab.android import AndroidSystem
+from grid.lab.shell_arithmetic import ArithmeticProblem, evaluate
 from grid.lab.shell_call import (
     Call,
     DeviceCommand,
@@ -22,17 +24,23 @@ from grid.lab.shell_call import (
     ShellStreams,
     os_error_text,
 )
-from grid.lab.shell_grammar import (
+from grid.lab.shell_grammar import SyntaxProblem, parse_script
+from grid.lab.shell_tree import (
+    Arithmetic,
+    Branch,
     Command,
+    Compound,
+    ForEach,
+    Group,
+    Loop,
     Pipeline,
     Redirect,
     Script,
     Substitution,
-    SyntaxProblem,
     Text,
+    Variable,
     Word,
     WordPart,
-    parse_script,
 )
 
 SHELL_NAME: Final = "/system/bin/sh"
@@ -41,6 +49,9 @@ _SYNTAX_STATUS: Final = 1
 _BINARIES: Final = ("/system/bin/", "/system/xbin/", "/vendor/bin/")
 _WRAPPERS: Final = ("exec", "toybox", "command", "builtin")
 _MAX_NESTED: Final = 20
+_MAX_ROUNDS: Final = 10_000
+# No loop may run for ever; shells within a shell share it.
+_PROCESS: Final = "4242"
 _GLOB: Final = frozenset("*?[")
 
 
@@ -64,6 +75,9 @@ class Shell:
         }
         self._cwd = "/"
         self._status = 0
+        self._rounds = count(1)
+        self._leaving: Literal["", "break", "continue"] = ""
+        self._loops = 0
         self.has_exited = False
 
     async def run(self, text: str, streams: ShellStreams) -> int:
@@ -83,7 +97,7 @@ class Shell:
 
     async def _run_script(self, script: Script, streams: ShellStreams) -> int:
         for operator, pipeline in script.items:
-            if self.has_exited:
+            if self.has_exited or self._leaving:
                 break
             if (operator == "&&" and self._status) or (operator == "||" and not self._status):
                 continue
@@ -103,7 +117,7 @@ class Shell:
         return int(status == 0) if pipeline.is_negated else status
 
     async def _run_command(self, command: Command, streams: ShellStreams) -> int:
-        if not command.redirects and command.body is None:
+        if not command.redirects and command.body is None and command.compound is None:
             return await self._run_simple(command, streams)
         files: list[tuple[str, bytearray]] = []
         try:
@@ -116,12 +130,69 @@ class Shell:
         try:
             if command.body is not None:
                 status = await self._run_subshell(command.body, redirected)
+            elif command.compound is not None:
+                status = await self._run_compound(command.compound, redirected)
             else:
                 status = await self._run_simple(command, redirected)
         finally:
             for path, data in files:
                 self._save(path, data, streams)
         return status
+
+    async def _run_compound(self, compound: Compound, streams: ShellStreams) -> int:
+        match compound:
+            case Group(body=body):
+                return await self._run_script(body, streams)
+            case Branch(arms=arms, otherwise=otherwise):
+                for condition, body in arms:
+                    if await self._run_script(condition, streams) == 0:
+                        return await self._run_script(body, streams)
+                return await self._run_script(otherwise, streams) if otherwise is not None else 0
+            case Loop(condition=condition, body=body, is_until=is_until):
+                status = 0
+                self._loops += 1
+                while await self._begin_round(streams):
+                    is_done = (await self._run_script(condition, streams) == 0) == is_until
+                    if is_done or self.has_exited or self._leaving:
+                        break
+                    status = await self._run_script(body, streams)
+                    if self._has_left():
+                        break
+                return self._end_loop(status)
+            case ForEach(name=name, words=words, body=body):
+                status = 0
+                values = [value for word in words for value in await self._expand(word, streams)]
+                self._loops += 1
+                for value in values:
+                    if not await self._begin_round(streams):
+                        break
+                    self._variables[name] = value
+                    status = await self._run_script(body, streams)
+                    if self._has_left():
+                        break
+                return self._end_loop(status)
+            case _:
+                assert_never(compound)
+
+    async def _begin_round(self, streams: ShellStreams) -> bool:
+        """Tell whether one more round may run; others get their turn, and a cancel is seen."""
+        await trio.lowlevel.checkpoint()
+        if next(self._rounds) <= _MAX_ROUNDS:
+            return not self.has_exited
+        streams.err(f"{SHELL_NAME}: too many rounds of loops\n".encode())
+        self.has_exited = True
+        self._status = 1
+        return False
+
+    def _has_left(self) -> bool:
+        is_over = self._leaving == "break" or self.has_exited
+        self._leaving = ""
+        return is_over
+
+    def _end_loop(self, status: int) -> int:
+        self._loops -= 1
+        self._leaving = ""
+        return self._status if self.has_exited else status
 
     def _save(self, path: str, data: bytearray, streams: ShellStreams) -> None:
         try:
@@ -138,6 +209,7 @@ class Shell:
         inner._variables = dict(self._variables)
         inner._cwd = self._cwd
         inner._status = self._status
+        inner._rounds = self._rounds  # One budget for all.
         return inner
 
     async def _run_simple(self, command: Command, streams: ShellStreams) -> int:
@@ -147,6 +219,8 @@ class Shell:
         assigned: dict[str, str] = {}
         for key, word in command.assignments:
             assigned[key] = "".join(await self._expand(word, streams, is_split=False))
+        if self.has_exited:
+            return self._status  # An expansion failed: the command does not run.
         while words and words[0] in _WRAPPERS:
             del words[0]
         if not words:
@@ -179,6 +253,10 @@ class Shell:
                 self.has_exited = True
                 is_number = bool(args) and args[0].isascii() and args[0].isdigit()
                 return int(args[0]) % 256 if is_number else self._status
+            case "break" | "continue" as word:
+                if self._loops:
+                    self._leaving = word
+                return 0
             case "export":
                 for arg in args:
                     key, equals, value = arg.partition("=")
@@ -278,7 +356,29 @@ class Shell:
             inner = ShellStreams(FixedInput(), captured.extend, streams.err, streams.flush)
             await self._run_subshell(part.script, inner)
             return captured.decode("utf-8", "surrogateescape").rstrip("\n")
-        return str(self._status) if part.name == "?" else self._variables.get(part.name, "")
+        if isinstance(part, Arithmetic):
+            text = "".join([await self._value(inner, streams) for inner in part.parts])
+            try:
+                return str(evaluate(text, self._variables))
+            except ArithmeticProblem as problem:
+                streams.err(f"{SHELL_NAME}: {problem}\n".encode())
+                self.has_exited = True
+                self._status = 1
+                return ""
+        return self._variable(part)
+
+    def _variable(self, part: Variable) -> str:
+        match part.name:
+            case "?":
+                return str(self._status)
+            case "$":
+                return _PROCESS
+            case "#":
+                return "0"
+            case "0":
+                return SHELL_NAME
+            case name:
+                return self._variables.get(name, "")
 
     def _match_files(self, field: list[tuple[str, bool]], is_split: bool) -> list[str]:  # noqa: FBT001 -- private, one caller.
         plain = "".join(text for text, _ in field)

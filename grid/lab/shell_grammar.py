@@ -1,88 +1,52 @@
 """The device shell's grammar: text to a tree of lists, pipelines, commands and words.
 
 Pure. Covers what clients send: quoting, `;`, newlines, `&&`, `||`, `|`, `!`, `( )`, redirects,
-assignments, `$NAME`, `${NAME}`, `$?` and `$( )`. Anything else is a `SyntaxProblem`, never an
+assignments, `$NAME`, `${NAME}`, `$?`, `$( )`, backticks, `$(( ))`, `{ }`, `if`, `while`, `until`
+and `for`. Anything else is a `SyntaxProblem`, never an
 exception, as a shell prints an error and goes on living.
 
-May be imported by: grid.lab, tests. Imports: nothing of ours.
+May be imported by: grid.lab, tests. Imports: grid.lab.
 """
 
 import re
 from functools import lru_cache
-from typing import Final, Literal, NoReturn, TypeAlias, final
+from typing import Final, Literal, NoReturn, final
 
 from msgspec import Struct
 
-MAX_SCRIPT: Final = 1 << 18
-MAX_DEPTH: Final = 20
+from grid.lab.shell_token import (
+    ASSIGNMENT,
+    BACKTICKS,
+    BLANK,
+    BREAKS,
+    FOR_IN,
+    KEYWORD,
+    MAX_DEPTH,
+    MAX_SCRIPT,
+    NAME,
+    REDIRECT,
+    RESERVED,
+    SyntaxFound,
+)
+from grid.lab.shell_tree import (
+    Arithmetic,
+    Branch,
+    Command,
+    Compound,
+    ForEach,
+    Group,
+    Loop,
+    Pipeline,
+    Redirect,
+    Script,
+    Substitution,
+    Text,
+    Variable,
+    Word,
+    WordPart,
+)
+
 _SHORT: Final = 1_000
-
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
-_REDIRECT: Final = re.compile(r"(?:&>>?|(\d?)(>>|>&|>|<))")
-_BLANK: Final = " \t"
-_BREAKS: Final = frozenset(" \t\n;|&()<>")
-_RESERVED: Final = frozenset(("if", "then", "for", "while", "do", "case", "{", "}", "function"))
-
-
-class Text(Struct, frozen=True):
-    """Literal characters. Quoted ones are never split or matched against files."""
-
-    text: str
-    is_quoted: bool
-
-
-class Variable(Struct, frozen=True):
-    """A variable; `?` is the last exit status."""
-
-    name: str
-    is_quoted: bool
-
-
-class Substitution(Struct, frozen=True):
-    """The output of a script."""
-
-    script: "Script"
-    is_quoted: bool
-
-
-WordPart: TypeAlias = Text | Variable | Substitution
-
-
-class Word(Struct, frozen=True):
-    """One word before expansion."""
-
-    parts: tuple[WordPart, ...]
-
-
-class Redirect(Struct, frozen=True):
-    """Where a descriptor goes: a file (`<`, `>`, `>>`) or, for `>&`, another descriptor."""
-
-    descriptor: Literal[0, 1, 2]
-    operator: Literal["<", ">", ">>", ">&"]
-    target: Word
-
-
-class Command(Struct, frozen=True):
-    """A simple command, or a subshell when `body` is there."""
-
-    assignments: tuple[tuple[str, Word], ...] = ()
-    words: tuple[Word, ...] = ()
-    redirects: tuple[Redirect, ...] = ()
-    body: "Script | None" = None
-
-
-class Pipeline(Struct, frozen=True):
-    """Commands joined by `|`. `is_negated` turns the status of the last one around."""
-
-    commands: tuple[Command, ...]
-    is_negated: bool = False
-
-
-class Script(Struct, frozen=True):
-    """Pipelines, each with when it runs: always, or by the status before it."""
-
-    items: tuple[tuple[Literal["", "&&", "||"], Pipeline], ...]
 
 
 class SyntaxProblem(Struct, frozen=True):
@@ -105,20 +69,10 @@ def _parse_short(text: str) -> Script | SyntaxProblem:
 
 
 def _parse(text: str) -> Script | SyntaxProblem:
-    parser = _Parser(text)
     try:
-        script = parser.read_script(0, closing="")
-    except _SyntaxFound as found:
+        return _Parser(text).read_script(0, closing="")
+    except SyntaxFound as found:
         return SyntaxProblem(found.message)
-    return script
-
-
-class _SyntaxFound(Exception):  # noqa: N818 -- never leaves this module.
-    """Carries a problem out of the recursion."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
 
 
 @final
@@ -129,14 +83,19 @@ class _Parser:
         self._text = text
         self._at = 0
 
-    def read_script(self, depth: int, *, closing: str) -> Script:
+    def read_script(
+        self, depth: int, *, closing: str, ends: frozenset[str] = frozenset()
+    ) -> Script:
+        """Read up to `closing`, which is taken, or to one of the words `ends`, which is not."""
         if depth > MAX_DEPTH:
-            raise _SyntaxFound("syntax error: nested too deeply")
+            raise SyntaxFound("syntax error: nested too deeply")
         items: list[tuple[Literal["", "&&", "||"], Pipeline]] = []
         operator: Literal["", "&&", "||"] = ""
         while True:
             self._skip_separators(between=not operator)
             if self._at >= len(self._text) or (closing and self._peek() == closing):
+                break
+            if ends and not operator and self._peek_keyword() in ends:
                 break
             items.append((operator, self._read_pipeline(depth)))
             operator = self._read_operator(closing)
@@ -144,9 +103,86 @@ class _Parser:
             self._fail()
         if closing:
             if self._peek() != closing:
-                raise _SyntaxFound(f"syntax error: unmatched '{closing}'")
+                raise SyntaxFound(f"syntax error: unmatched '{closing}'")
             self._at += 1
         return Script(tuple(items))
+
+    def _peek_keyword(self) -> str:
+        found = KEYWORD.match(self._text, self._at)
+        return found[0] if found is not None and found[0] in RESERVED else ""
+
+    def _take_keyword(self, *words: str) -> str:
+        """Take the reserved word that must come now."""
+        word = self._peek_keyword()
+        if word not in words:
+            if word:
+                raise SyntaxFound(f"syntax error: unexpected '{word}'")
+            self._fail()
+        self._at += len(word)
+        return word
+
+    def _read_block(self, depth: int, *ends: str) -> Script:
+        """Read a script that is not empty, up to one of the words."""
+        script = self.read_script(depth + 1, closing="", ends=frozenset(ends))
+        if not script.items:
+            self._take_keyword()
+        return script
+
+    def _read_compound(self, depth: int) -> Compound | None:
+        match self._peek_keyword():
+            case "{":
+                self._at += 1
+                body = self._read_block(depth, "}")
+                self._take_keyword("}")
+                return Group(body)
+            case "if":
+                return self._read_branch(depth)
+            case "while" | "until" as word:
+                self._at += len(word)
+                condition = self._read_block(depth, "do")
+                return Loop(condition, self._read_loop_body(depth), is_until=word == "until")
+            case "for":
+                self._at += len("for")
+                return self._read_for(depth)
+            case "":
+                return None
+            case word:
+                raise SyntaxFound(f"syntax error: unexpected '{word}'")
+
+    def _read_loop_body(self, depth: int) -> Script:
+        self._take_keyword("do")
+        body = self._read_block(depth, "done")
+        self._take_keyword("done")
+        return body
+
+    def _read_branch(self, depth: int) -> Branch:
+        arms: list[tuple[Script, Script]] = []
+        otherwise: Script | None = None
+        word = self._take_keyword("if")
+        while word in {"if", "elif"}:
+            condition = self._read_block(depth, "then")
+            self._take_keyword("then")
+            arms.append((condition, self._read_block(depth, "elif", "else", "fi")))
+            word = self._take_keyword("elif", "else", "fi")
+        if word == "else":
+            otherwise = self._read_block(depth, "fi")
+            self._take_keyword("fi")
+        return Branch(tuple(arms), otherwise)
+
+    def _read_for(self, depth: int) -> ForEach:
+        self._skip_blanks()
+        found = NAME.match(self._text, self._at)
+        if found is None:
+            self._fail()
+        self._at = found.end()
+        self._skip_blanks()
+        words: list[Word] = []
+        if FOR_IN.match(self._text, self._at):
+            self._at += len("in")
+            while self._skip_blanks() and self._peek() not in BREAKS | {""}:
+                words.append(self._read_word(depth))
+        self._skip_separators(between=True)
+        return ForEach(found[0], tuple(words), self._read_loop_body(depth))
 
     def _skip_separators(self, *, between: bool) -> None:
         while self._at < len(self._text):
@@ -154,7 +190,7 @@ class _Parser:
             if char == "#":
                 end = self._text.find("\n", self._at)
                 self._at = len(self._text) if end < 0 else end
-            elif char in _BLANK or char == "\n" or (between and char == ";"):
+            elif char in BLANK or char == "\n" or (between and char == ";"):
                 self._at += 1
             elif self._text.startswith("\\\n", self._at):
                 self._at += 2
@@ -188,38 +224,31 @@ class _Parser:
         words: list[Word] = []
         redirects: list[Redirect] = []
         body: Script | None = None
+        compound = self._read_compound(depth) if self._skip_blanks() else None
         while self._skip_blanks() and self._at < len(self._text):
             redirect = self._read_redirects(depth)
             if redirect:
                 redirects += redirect
                 continue
             char = self._peek()
-            if char == "(" and body is None and not words and not assignments:
+            if char == "(" and not (body or compound or words or assignments):
                 self._at += 1
                 body = self.read_script(depth + 1, closing=")")
                 continue
-            if char in _BREAKS or char == "#" or body is not None:
+            if char in BREAKS or char == "#" or body is not None or compound is not None:
                 break
-            named = _ASSIGNMENT.match(self._text, self._at) if not words else None
+            named = ASSIGNMENT.match(self._text, self._at) if not words else None
             if named is not None:
                 self._at = named.end()
                 assignments.append((named[1], self._read_word(depth)))
                 continue
             words.append(self._read_word(depth))
-            self._refuse_reserved(words)
-        if not (words or assignments or redirects or body is not None):
+        if not (words or assignments or redirects or body is not None or compound is not None):
             self._fail()
-        return Command(tuple(assignments), tuple(words), tuple(redirects), body)
-
-    def _refuse_reserved(self, words: list[Word]) -> None:
-        match words:
-            case [Word(parts=(Text(text=text, is_quoted=False),))] if text in _RESERVED:
-                raise _SyntaxFound(f"syntax error: unexpected '{text}'")
-            case _:
-                pass
+        return Command(tuple(assignments), tuple(words), tuple(redirects), body, compound)
 
     def _read_redirects(self, depth: int) -> list[Redirect]:
-        found = _REDIRECT.match(self._text, self._at)
+        found = REDIRECT.match(self._text, self._at)
         if found is None:
             return []
         self._at = found.end()
@@ -241,18 +270,18 @@ class _Parser:
             case (">" | ">>" | ">&") as operator, "2":
                 return [Redirect(2, operator, target)]
             case _:
-                raise _SyntaxFound(f"syntax error: unexpected '{found[0]}'")
+                raise SyntaxFound(f"syntax error: unexpected '{found[0]}'")
 
     def _read_word(self, depth: int) -> Word:
         parts: list[WordPart] = []
         while self._at < len(self._text):
             char = self._peek()
-            if char in _BREAKS:
+            if char in BREAKS:
                 break
             if char == "'":
                 end = self._text.find("'", self._at + 1)
                 if end < 0:
-                    raise _SyntaxFound("no closing quote")
+                    raise SyntaxFound("no closing quote")
                 parts.append(Text(self._text[self._at + 1 : end], is_quoted=True))
                 self._at = end + 1
             elif char == '"':
@@ -265,11 +294,11 @@ class _Parser:
             elif char == "$":
                 parts.append(self._read_dollar(depth, is_quoted=False))
             elif char == "`":
-                raise _SyntaxFound("syntax error: unexpected '`'")
+                parts.append(self._read_backticks(depth, is_quoted=False))
             else:
                 start = self._at
                 while self._at < len(self._text) and self._peek() not in "'\"\\$`" + "".join(
-                    _BREAKS
+                    BREAKS
                 ):
                     self._at += 1
                 parts.append(Text(self._text[start : self._at], is_quoted=False))
@@ -294,30 +323,63 @@ class _Parser:
             if char == "$":
                 end_plain()
                 parts.append(self._read_dollar(depth, is_quoted=True))
+            elif char == "`":
+                end_plain()
+                parts.append(self._read_backticks(depth, is_quoted=True))
             elif char == "\\" and self._text[self._at + 1 : self._at + 2] in ('"', "\\", "$", "`"):
                 plain.append(self._text[self._at + 1])
                 self._at += 2
             else:
                 plain.append(char)
                 self._at += 1
-        raise _SyntaxFound("no closing quote")
+        raise SyntaxFound("no closing quote")
 
     def _read_dollar(self, depth: int, *, is_quoted: bool) -> WordPart:
         self._at += 1
-        if self._take("?"):
-            return Variable("?", is_quoted)
+        if self._peek() and self._peek() in "?$#0123456789":
+            self._at += 1
+            return Variable(self._text[self._at - 1], is_quoted)
+        if self._take("(("):
+            return self._read_arithmetic(depth, is_quoted=is_quoted)
         if self._take("("):
             return Substitution(self.read_script(depth + 1, closing=")"), is_quoted)
         in_braces = self._take("{")
-        found = _NAME.match(self._text, self._at)
+        found = NAME.match(self._text, self._at)
         if found is not None:
             self._at = found.end()
             if in_braces and not self._take("}"):
-                raise _SyntaxFound("bad substitution")
+                raise SyntaxFound("bad substitution")
             return Variable(found[0], is_quoted)
         if in_braces:
-            raise _SyntaxFound("bad substitution")
+            raise SyntaxFound("bad substitution")
         return Text("$", is_quoted)
+
+    def _read_arithmetic(self, depth: int, *, is_quoted: bool) -> Arithmetic:
+        parts: list[WordPart] = []
+        level = 0
+        while self._at < len(self._text):
+            char = self._peek()
+            if char == "$":
+                if depth >= MAX_DEPTH:
+                    raise SyntaxFound("syntax error: nested too deeply")
+                parts.append(self._read_dollar(depth + 1, is_quoted=True))
+                continue
+            if level == 0 and self._take("))"):
+                return Arithmetic(tuple(parts), is_quoted)
+            level += (char == "(") - (char == ")")
+            if level < 0:
+                break
+            parts.append(Text(char, is_quoted=True))
+            self._at += 1
+        raise SyntaxFound("syntax error: unmatched '))'")
+
+    def _read_backticks(self, depth: int, *, is_quoted: bool) -> Substitution:
+        found = BACKTICKS.match(self._text, self._at)
+        if found is None:
+            raise SyntaxFound("no closing quote")
+        self._at = found.end()
+        inner = _Parser(re.sub(r"\\([`$\\])", r"\1", found[1]))
+        return Substitution(inner.read_script(depth + 1, closing=""), is_quoted)
 
     def _peek(self) -> str:
         return self._text[self._at : self._at + 1]
@@ -329,10 +391,10 @@ class _Parser:
         return False
 
     def _skip_blanks(self) -> bool:
-        while self._at < len(self._text) and self._peek() in _BLANK:
+        while self._at < len(self._text) and self._peek() in BLANK:
             self._at += 1
         return True
 
     def _fail(self) -> NoReturn:
         what = self._peek() or "end of command"
-        raise _SyntaxFound(f"syntax error: unexpected '{what if what != chr(10) else 'newline'}'")
+        raise SyntaxFound(f"syntax error: unexpected '{what if what != chr(10) else 'newline'}'")

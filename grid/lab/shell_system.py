@@ -79,33 +79,43 @@ async def run_ime(call: Call) -> int:
 
 
 async def run_logcat(call: Call) -> int:
-    """`logcat [-d] [-t N] [-c] ...`: without -d or -t it follows until the client leaves."""
+    """`logcat [-d] [-t N] [-c] [-g] [-s TAG...]`: without -d or -t it follows."""
     words = list(call.args)
     if "-c" in words:
         call.phone.clear_log()
         return 0
+    if "-g" in words:
+        call.out("main: ring buffer is 256 KiB (0 B consumed, 0 B readable)\n")
+        return 0
+    is_silent = "-s" in words
+    # `-s TAG...` shows these tags only; a level behind a colon is no part of the name.
+    shown = {word.partition(":")[0] for word in words if not word.startswith("-")}
     limit = _number_behind(words, "-t") or _number_behind(words, "-T")
     lines = call.phone.log_lines()
     is_crash = ("-b", "crash") in pairwise(words)
     if is_crash:
         lines = tuple(line for line in lines if line.tag in _CRASH_TAGS)
+    if is_silent:
+        lines = tuple(line for line in lines if line.tag in shown)
     if lines or limit:
         call.out(f"--------- beginning of {'crash' if is_crash else 'main'}\n")
     for line in lines[-limit:] if limit else lines:
         call.out(f"{line.render()}\n")
     if "-d" in words or "-t" in words:
         return 0
-    await _follow_log(call, lines[-1] if lines else None)
+    newest = call.phone.log_lines()
+    await _follow_log(call, newest[-1] if newest else None, shown if is_silent else None)
     return 0
 
 
-async def _follow_log(call: Call, last: LogLine | None) -> None:
+async def _follow_log(call: Call, last: LogLine | None, shown: set[str] | None) -> None:
     while True:
         await call.pause(_FOLLOW_MS)
         lines = call.phone.log_lines()
         seen = next((i for i in range(len(lines) - 1, -1, -1) if lines[i] is last), -1)
         for line in lines[seen + 1 :]:
-            call.out(f"{line.render()}\n")
+            if shown is None or line.tag in shown:
+                call.out(f"{line.render()}\n")
             last = line
 
 

@@ -15,6 +15,7 @@ from grid.lab.shell_package import PACKAGE_COMMANDS
 from grid.lab.shell_screen import SCREEN_COMMANDS
 from grid.lab.shell_system import SYSTEM_COMMANDS
 from grid.lab.shell_text import TEXT_COMMANDS
+from grid.lab.shell_tool import TOOL_COMMANDS
 
 DEVICE_COMMANDS: Final[Mapping[str, DeviceCommand]] = {
     **TEXT_COMMANDS,
@@ -25,4 +26,5 @@ DEVICE_COMMANDS: Final[Mapping[str, DeviceCommand]] = {
     **INPUT_COMMANDS,
     **SCREEN_COMMANDS,
     **DUMPSYS_COMMANDS,
+    **TOOL_COMMANDS,
 }

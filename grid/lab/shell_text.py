@@ -1,4 +1,4 @@
-"""Device commands on text: echo printf grep head tail wc base64, and true and false.
+"""Device commands on text: echo grep head tail wc base64, and true and false.
 
 May be imported by: grid.lab, tests. Imports: grid.lab.
 """
@@ -25,16 +25,6 @@ async def run_echo(call: Call) -> int:
     if "e" in letters:
         text = _unescape(text)
     call.out(text if "n" in letters else f"{text}\n")
-    return 0
-
-
-async def run_printf(call: Call) -> int:
-    """`printf FORMAT [WORD...]` with %s and %d."""
-    if not call.args:
-        return call.fail("Needs 1 argument")
-    words = list(call.args[1:])
-    text = re.sub("%[sd]", lambda _: words.pop(0) if words else "", call.args[0])
-    call.out(_unescape(text))
     return 0
 
 
@@ -180,7 +170,6 @@ async def _lines(call: Call, names: list[str]) -> list[str] | None:
 
 TEXT_COMMANDS: Final[Mapping[str, DeviceCommand]] = {
     "echo": run_echo,
-    "printf": run_printf,
     "true": run_true,
     ":": run_true,
     "false": run_false,

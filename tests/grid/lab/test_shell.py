@@ -50,6 +50,30 @@ PERMISSION = "com.android.permissioncontroller"
         ("echo a=b c=d", "a=b c=d\n", 0),
         ("export A=5; echo $A", "5\n", 0),
         ('echo "" | wc -c', "1\n", 0),
+        ("echo $((1 + 2 * (3 - 1))) $((-7 / 2)) $((-7 % 2)) $((1 < 2 ? 5 : 6))", "5 -3 -1 5\n", 0),
+        ("X=4; echo $((X * X)) $(($X + 1)) $((0x1f))", "16 5 31\n", 0),
+        ("echo $((2147483647 + 1))", "-2147483648\n", 0),
+        ('echo "$0 $#"; [ $$ -gt 1 ] && echo ok', "/system/bin/sh 0\nok\n", 0),
+        ("echo `echo a` \"`echo 'b  c'`\"", "a b  c\n", 0),
+        ("{ X=1; echo a; } | cat; { Y=2; }; echo $Y", "a\n2\n", 0),
+        ("if false; then echo a; elif true; then echo b; else echo c; fi", "b\n", 0),
+        ("if false; then echo a; fi", "", 0),
+        ("for i in 1 2 $(echo 3 4); do echo $i; [ $i = 3 ] && break; done", "1\n2\n3\n", 0),
+        ("for i in a b; do continue; echo no; done; echo $i", "b\n", 0),
+        ("i=0; while [ $i -lt 3 ]; do i=$((i + 1)); done; echo $i", "3\n", 0),
+        ("until false; do exit 7; done; echo no", "", 7),
+        ("for i in a; do echo $i; done >/sdcard/f; cat /sdcard/f", "a\n", 0),
+        ("echo if then fi done", "if then fi done\n", 0),
+        ("printf '%s=%d\\n' a 1 b 2", "a=1\nb=2\n", 0),
+        ("printf '%05.1f|%-3s|%x|%%|%c' 2.25 a 255 xyz", "002.2|a  |ff|%|x", 0),
+        ("printf '%d' x", "0", 1),
+        ("printf '[%s]'", "[]", 0),
+        ("seq 3; seq 5 -2 1", "1\n2\n3\n5\n3\n1\n", 0),
+        ("seq x", "", 1),
+        ("uname; uname -m", "Linux\naarch64\n", 0),
+        ("mkdir /sdcard/d; rmdir /sdcard/d && ls -d /sdcard/d 2>/dev/null", "", 1),
+        ("df /data | head -n 1 | grep -c Filesystem", "1\n", 0),
+        ("logcat -g | grep -c 'ring buffer'", "1\n", 0),
         ("echo hello | base64 | base64 -d", "hello\n", 0),
     ],
 )
@@ -68,6 +92,48 @@ async def test_an_unknown_command_fails_as_on_a_phone_and_is_logged() -> None:
         127,
     )
     assert any("turbo" in line.text for line in kit.phone.log_lines())
+
+
+@pytest.mark.parametrize(
+    "text", ["while true; do :; done", "while :; do $(while :; do :; done); done"]
+)
+async def test_no_loop_runs_for_ever(text: str) -> None:
+    _, err, status = await ShellKit().run(text)
+
+    assert 1 == status
+    assert "too many rounds of loops" in err
+
+
+async def test_a_loop_ends_when_its_client_leaves() -> None:
+    with trio.move_on_after(0) as scope:
+        await ShellKit().run("while true; do :; done")
+
+    assert scope.cancelled_caught
+
+
+async def test_an_expression_without_a_value_ends_the_shell() -> None:
+    assert await ShellKit().run("echo $((1 / 0)); echo no") == (
+        "",
+        "/system/bin/sh: 1 / 0: zero divisor\n",
+        1,
+    )
+
+
+async def test_a_folder_with_files_is_not_removed_by_rmdir() -> None:
+    _, err, status = await ShellKit().run("mkdir /sdcard/d; echo >/sdcard/d/f; rmdir /sdcard/d")
+
+    assert (err, status) == ("rmdir: '/sdcard/d': Directory not empty\n", 1)
+
+
+async def test_logcat_shows_the_tags_that_are_asked_for() -> None:
+    kit = ShellKit()
+    kit.phone.log("Mine", "one")
+    kit.phone.log("Other", "two")
+
+    shown = await kit.out("logcat -d -s Mine:V")
+
+    assert "one" in shown
+    assert "two" not in shown
 
 
 async def test_a_syntax_error_is_told_and_runs_nothing() -> None:

@@ -15,11 +15,17 @@ from grid.lab.shell_grammar import Script, SyntaxProblem, parse_script
         ("(a", "syntax error: unmatched ')'"),
         ("a )", "syntax error: unexpected ')'"),
         ("a | ", "syntax error: unexpected 'end of command'"),
-        ("if true", "syntax error: unexpected 'if'"),
+        ("if true", "syntax error: unexpected 'end of command'"),
         ("a >", "syntax error: unexpected 'end of command'"),
         ("echo ${", "bad substitution"),
         ("echo ${x", "bad substitution"),
-        ("echo `a`", "syntax error: unexpected '`'"),
+        ("echo `a", "no closing quote"),
+        ("fi", "syntax error: unexpected 'fi'"),
+        ("while true; done", "syntax error: unexpected 'done'"),
+        ("if true; then fi", "syntax error: unexpected 'fi'"),
+        ("for 1 in a; do b; done", "syntax error: unexpected '1'"),
+        ("echo $((1", "syntax error: unmatched '))'"),
+        ("{ " * 50, "syntax error: nested too deeply"),
         ("(" * 50, "syntax error: nested too deeply"),
     ],
 )
@@ -34,6 +40,6 @@ def test_blanks_comments_and_line_ends_are_fine(text: str) -> None:
     assert isinstance(parse_script(text), Script)
 
 
-@given(st.text(alphabet="ab $?{}()'\"\\;&|<>!#\n=`2*", max_size=60))
+@given(st.text(alphabet="abifdone $?{}()'\"\\;&|<>!#\n=`2*", max_size=60))
 def test_any_text_is_a_script_or_a_problem(text: str) -> None:
     assert isinstance(parse_script(text), Script | SyntaxProblem)
