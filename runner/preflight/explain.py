@@ -24,7 +24,7 @@ from runner.preflight.edition import FREE, Edition, open_edition, ordered
 from runner.preflight.flow import FlowContext, caller_bindings, find_context, find_flow_problems
 from runner.preflight.plan_tree import PlanTree
 from runner.preflight.plan_walk import PlanWalk
-from runner.preflight.problem import ProblemBook, finding_of
+from runner.preflight.problem import ProblemBook, finding_of, untold
 from runner.preflight.settings import PreflightSettings
 
 
@@ -104,15 +104,13 @@ def _find_problems(
     scope = _scope_of(read, context)
     closure = edition.closure(scope)
     book = ProblemBook(map(finding_of, closure.faults))
-    for each in closure.sources[1:]:
-        for finding in edition.sources[each].findings:
-            book.add(finding)
+    below = chain.from_iterable(edition.sources[each].findings for each in closure.sources[1:])
     found: Iterator[Finding]
     if read.kind == "fragment":
         found = _fragment_problems(read)
     else:
         found = find_flow_problems(read, context, settings, data=edition.source.data)
-    for finding in found:
+    for finding in untold(chain(below, found), closure.faults):
         book.add(finding)
     return book.problems()
 

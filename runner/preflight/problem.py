@@ -6,7 +6,7 @@ site may have another problem for another flow where the flows differ (context, 
 May be imported by: runner.preflight. Imports: runner.compose, runner.errors, runner.model.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias, final
 
 from msgspec.structs import replace
@@ -40,10 +40,7 @@ class ProblemBook:
     def add_flow(self, flow: str, findings: Iterable[Finding], faults: tuple[Fault, ...]) -> bool:
         """Note everything that is wrong with one flow; tell whether anything is."""
         reason = ""
-        sites = {(fault.path, fault.line) for fault in faults}
-        for finding in findings:
-            if finding.reason == "text_unencodable" and (finding.path, finding.line) in sites:
-                continue  # The fault of an include says it all: it is the locator that holds it.
+        for finding in untold(findings, faults):
             self.add(finding, flow)
             reason = reason or finding.reason
         for fault in faults:
@@ -80,6 +77,17 @@ class ProblemBook:
             )
             for flow, found in sorted(indices.items())
         )
+
+
+def untold(findings: Iterable[Finding], faults: Iterable[Fault]) -> Iterator[Finding]:
+    """Yield the findings that no fault tells already.
+
+    Half a character in the line of an include stands in its locator, so its source is missing.
+    """
+    sites = {(fault.path, fault.line) for fault in faults}
+    for finding in findings:
+        if finding.reason != "text_unencodable" or (finding.path, finding.line) not in sites:
+            yield finding
 
 
 def finding_of(fault: Fault) -> Finding:

@@ -1,7 +1,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from grid.lab.shell_grammar import Script, SyntaxProblem, parse_script
+from grid.lab.shell_grammar import SyntaxProblem, parse_script
+from grid.lab.shell_tree import Script
 
 
 @pytest.mark.parametrize(

@@ -256,3 +256,10 @@ def test_the_json_form_is_read_back_as_it_was(tree: AdTree) -> None:
     value = plan_tree_json(_explain(tree, "main.ad"))
 
     assert msgspec.json.decode(msgspec.json.encode(value), type=PlanTreeJson) == value
+
+
+def test_a_locator_with_half_a_character_is_one_problem_of_its_include(tree: AdTree) -> None:
+    tree.write("main.ad", ["context platform=ios", "composition-v1", 'include "\\ud800"'])
+    explained = _explain(tree, "main.ad")
+
+    assert ["fragment_missing"] == [each.reason for each in explained.problems]
