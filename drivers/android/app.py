@@ -180,8 +180,12 @@ def _refused(action: OpenApp, answer: ShellAnswer, problem: str) -> DeviceError:
     return DeviceError(
         kind="product",
         reason="app_start_failed",
-        message=f"the device did not open {target!r}: {problem}",
-        details={"app": action.app, "url": action.url, "output": output[:2000]},
+        message=f"the device did not open {target[:200]!r}: {problem[:500]}",
+        details={
+            "app": action.app,
+            "url": (action.url or "")[:2000] or None,
+            "output": output[:2000],
+        },
     )
 
 

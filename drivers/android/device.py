@@ -22,10 +22,12 @@ from drivers.android.crash import Watched, find_watched, require_alive
 from drivers.android.dump import (
     RETRY_PAUSES_S,
     Dump,
+    ScreenFacts,
     dump_command,
     dump_error,
     is_worth_retry,
     read_dump,
+    read_head,
 )
 from drivers.android.entry import fill_text, hide_keyboard, type_text
 from drivers.android.gesture import drag_command, drag_time_s, long_press_command, tap_commands
@@ -88,6 +90,7 @@ class AndroidDevice:
         self._turn = trio.Lock()
         self._size = (0, 0)
         self._watched: Watched | None = None  # The app that was opened and not closed.
+        self._may_end = False  # It may have been left, and then may end by itself.
         self._dump_path = f"/data/local/tmp/sweepgrid-{os.getpid()}.xml"
         self.files = AdbCalls(line.endpoint, line.serial)
 
@@ -170,7 +173,7 @@ class AndroidDevice:
     async def _read_health(self) -> str:
         return (await self._line.run(HEALTH_COMMAND)).stdout.decode("utf-8", "replace")
 
-    async def _capture(self) -> ScreenRead:
+    async def _capture(self, *, may_hang: bool = False) -> ScreenRead:
         pauses = iter(RETRY_PAUSES_S)
         while True:
             app = self._watched.package if self._watched is not None else ""
@@ -179,29 +182,40 @@ class AndroidDevice:
             )
             dump = read_dump(answer)
             if isinstance(dump, Dump):
-                if self._watched is not None:
-                    self._watched = await require_alive(self._line, self._watched, dump.facts)
+                await self._require_alive(dump.facts, may_hang=may_hang)
                 display = dump.facts.to_display(self._size)
                 self._size = (display.width, display.height)
                 snapshot = read_hierarchy(dump.document, display)
                 return ScreenRead(snapshot=snapshot, raw=dump.document, raw_kind="xml")
             pause = next(pauses, None)
             if pause is None or not is_worth_retry(dump):
+                # A window that is going away cannot be read either: a crash is told as such.
+                await self._require_alive(read_head(answer), may_hang=may_hang)
                 raise dump_error(dump, answer, serial=self._line.serial)
             await trio.sleep(pause)
 
+    async def _require_alive(self, facts: ScreenFacts, *, may_hang: bool) -> None:
+        watched = self._watched
+        if watched is None:
+            return
+        self._watched = await require_alive(
+            self._line, watched, facts, may_hang=may_hang, may_end=self._may_end
+        )
+        if facts.foreground == watched.package:
+            self._may_end = False
+
     async def _look(self) -> Snapshot:
         return (await self._capture()).snapshot
+
+    async def _look_for_alert(self) -> Alert | None:
+        # Waiting for an app that hangs is what its dialog offers.
+        return find_alert((await self._capture(may_hang=True)).snapshot)
 
     async def _perform(self, action: Action) -> str:
         line = self._line
         match action:
             case OpenApp():
-                self._watched = None
-                await open_app(line, action)
-                if action.app:
-                    package = action.app.partition("/")[0]
-                    self._watched = await find_watched(line, package)
+                await self._open(action)
             case CloseApp():
                 self._watched = None
                 await close_app(line, action)
@@ -219,7 +233,10 @@ class AndroidDevice:
                 await fill_text(line, action, self._look)
             case Back():
                 await line.expect(keys_command(KEY_BACK))
+                self._may_end = True
             case Home():
+                # The system may end an app that nobody sees, and that is no crash.
+                self._watched = None
                 await line.expect(keys_command(KEY_HOME))
             case HideKeyboard():
                 await hide_keyboard(line)
@@ -232,11 +249,21 @@ class AndroidDevice:
             case DismissAlert():
                 await self._touch((await self._find_alert()).dismiss)
             case ReadAlert():
-                alert = find_alert(await self._look())
+                alert = await self._look_for_alert()
                 return alert.text if alert else ""
             case _:
                 assert_never(action)
         return ""
+
+    async def _open(self, action: OpenApp) -> None:
+        watched, self._watched = self._watched, None
+        await open_app(self._line, action)
+        if action.app:
+            self._watched = await find_watched(self._line, action.app.partition("/")[0])
+            self._may_end = False
+        else:
+            # The app may answer its link by crashing; in the background the system may end it.
+            self._watched, self._may_end = watched, True
 
     async def _tap(self, action: Tap) -> None:
         limit_s = self._line.deadlines.shell_s + action.count * action.hold_ms / 500
@@ -249,7 +276,7 @@ class AndroidDevice:
         await self._tap(Tap(x=point[0], y=point[1]))
 
     async def _find_alert(self) -> Alert:
-        alert = find_alert(await self._look())
+        alert = await self._look_for_alert()
         if alert is None:
             raise DeviceError(
                 kind="product",

@@ -26,6 +26,9 @@ RETRY_PAUSES_S: Final = (0.1, 0.2, 0.3)
 _WRITTEN: Final = re.compile(rb"hier(?:archy|chary) dumped to", re.IGNORECASE)
 _SIZE: Final = re.compile(r"(Physical|Override) size:\s*(\d{1,5})x(\d{1,5})")
 _FOCUS: Final = re.compile(r"m(CurrentFocus|FocusedApp)=\S+\{[^\n]*?\s([\w.]+)/[\w.$]+")
+_DIALOG: Final = re.compile(
+    r"mCurrentFocus=\S+\{[^\n]*?\sApplication (Error|Not Responding): ([\w.]+)"
+)
 _PIDS_MARK: Final = "sweepgrid-app-pids="
 _PIDS: Final = re.compile(rf"^{_PIDS_MARK}([\d ]*)$", re.MULTILINE)
 _KEYBOARD: Final = re.compile(r"mInputShown=(true|false)")
@@ -44,13 +47,16 @@ tool holds the device's only accessibility connection. `died`: the tool ended wi
 class ScreenFacts(Struct, frozen=True, kw_only=True):
     """What the head tells; `None` and the empty string mean that it does not.
 
-    `app_pids` are the processes of the app that was asked about.
+    `app_pids` are the processes of the app that was asked about. `crashed` and `hung` name the app
+    that the system's error dialog in front speaks of; its process stays while the dialog does.
     """
 
     size: tuple[int, int] | None = None
     foreground: str = ""
     keyboard_shown: bool | None = None
     app_pids: tuple[str, ...] | None = None
+    crashed: str = ""
+    hung: str = ""
 
     def to_display(self, fallback: tuple[int, int]) -> Display:
         """Return the display, its size taken from before where the head lacks it."""
@@ -90,7 +96,7 @@ def read_dump(answer: ShellAnswer) -> Dump | DumpProblem:
     if start < len(answer.stdout) and _WRITTEN.search(said):
         end = answer.stdout.rfind(b"</hierarchy>")
         document = answer.stdout[start:] if end < 0 else answer.stdout[start : end + 12]
-        return Dump(document=document, facts=read_facts(head.decode("utf-8", "replace")))
+        return Dump(document=document, facts=read_head(answer))
     if b"could not get idle state" in said:
         return "busy"
     if b"null root node" in said:
@@ -109,12 +115,20 @@ def read_facts(text: str) -> ScreenFacts:
         focus.setdefault(kind, package)
     keyboard = _KEYBOARD.search(text)
     pids = _PIDS.search(text)
+    dialog = dict(_DIALOG.findall(text))
     return ScreenFacts(
         size=sizes.get("Override", sizes.get("Physical")),
         foreground=focus.get("CurrentFocus", focus.get("FocusedApp", "")),
         keyboard_shown=None if keyboard is None else keyboard[1] == "true",
         app_pids=None if pids is None else tuple(pids[1].split()),
+        crashed=dialog.get("Error", ""),
+        hung=dialog.get("Not Responding", ""),
     )
+
+
+def read_head(answer: ShellAnswer) -> ScreenFacts:
+    """Read the facts of a dump that may have failed; the texts of the screen are left out."""
+    return read_facts(answer.stdout[: _find_document(answer.stdout)].decode("utf-8", "replace"))
 
 
 def is_worth_retry(problem: DumpProblem) -> bool:

@@ -20,20 +20,20 @@ def classify_refusal(text: str, *, serial: str, request: str) -> DeviceError:
         return DeviceError(
             kind="device_lost",
             reason="device_unauthorized",
-            message=f"device {serial!r} does not trust this computer: {text}",
+            message=f"device {serial!r} does not trust this computer: {text[:500]}",
             details=details,
         )
     if "offline" in low or "not found" in low or "no devices" in low or "still connecting" in low:
         return DeviceError(
             kind="device_lost",
             reason="device_unreachable",
-            message=f"device {serial!r} cannot be reached: {text}",
+            message=f"device {serial!r} cannot be reached: {text[:500]}",
             details=details,
         )
     return DeviceError(
         kind="driver_fault",
         reason="adb_refused",
-        message=f"the adb server refused {request[:80]!r}: {text or 'no reason given'}",
+        message=f"the adb server refused {request[:80]!r}: {text[:500] or 'no reason given'}",
         details=details,
     )
 

@@ -228,7 +228,7 @@ async def connect(host: str, port: int, address: str) -> None:
     raise DeviceError(
         kind="device_lost",
         reason="device_unreachable",
-        message=f"the adb server could not connect to {address}: {text or 'no answer in time'}",
+        message=f"the adb server could not connect to {address}: {text[:500] or 'no answer'}",
         details={"address": address, "answer": text[:500]},
     )
 

@@ -68,15 +68,16 @@ def read_value(reply: Reply, decoder: msgspec.json.Decoder[T], *, call: str) -> 
 
     Reasons: `wda_answer_invalid` (driver_fault) and those of `refusal_of`.
     """
-    value = _open(reply, call).value
+    envelope = _open(reply, call)
+    value = envelope.value
     if reply.status < 400:
         try:
             return decoder.decode(value)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             # WDA of old answered errors with status 200.
-            refusal = _find_refusal(value, reply.status, call)
+            refusal = _find_refusal(envelope, reply.status, call)
             raise refusal or _invalid(reply, call, f"its value is odd: {error}") from error
-    refusal = _find_refusal(value, reply.status, call)
+    refusal = _find_refusal(envelope, reply.status, call)
     raise refusal or _invalid(reply, call, "it is an error without a name")
 
 
@@ -98,7 +99,7 @@ def refusal_of(error: str, text: str, *, call: str, status: int = 0) -> WdaRefus
     return WdaRefusedError(
         kind=kind,
         reason=reason,
-        message=f"WebDriverAgent refused {call}: {error}: {text[:500]}",
+        message=f"WebDriverAgent refused {call[:200]}: {error[:100]}: {text[:500]}",
         error=error,
         text=text,
         details={"call": call, "status": status, "error": error, "message": text[:2000]},
@@ -114,12 +115,31 @@ def _open(reply: Reply, call: str) -> _Envelope:
         raise _invalid(reply, call, f"it is not the JSON envelope: {error}") from error
 
 
-def _find_refusal(value: msgspec.Raw, status: int, call: str) -> WdaRefusedError | None:
+def _find_refusal(envelope: _Envelope, status: int, call: str) -> WdaRefusedError | None:
     try:
-        found = _ERROR.decode(value)
+        found = _ERROR.decode(envelope.value)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None  # The caller reports the answer as a whole.
-    return refusal_of(found.error, found.message or "", call=call, status=status)
+    refusal = refusal_of(found.error, found.message or "", call=call, status=status)
+    is_loss = refusal.reason == "wda_session_lost"
+    return _explain_loss(refusal, envelope.session_id) if is_loss else refusal
+
+
+def _explain_loss(refusal: WdaRefusedError, theirs: str | None) -> WdaRefusedError:
+    """Return the loss of a session with its cause: every answer names the session that WDA has."""
+    why = (
+        f"another client has the session on WebDriverAgent now ({theirs:.80})"
+        if theirs
+        else "WebDriverAgent has no session now, as after a restart"
+    )
+    return WdaRefusedError(
+        kind=refusal.kind,
+        reason=refusal.reason,
+        message=f"{refusal.message}: {why}",
+        error=refusal.error,
+        text=refusal.text,
+        details={**refusal.details, "session": theirs[:200] if theirs else None},
+    )
 
 
 def _invalid(reply: Reply, call: str, why: str) -> DeviceError:

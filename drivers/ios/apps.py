@@ -60,12 +60,16 @@ async def _start(wda: Wda, route: str, body: dict[str, object], action: OpenApp)
         if refusal.reason != "wda_refused":
             raise
         is_missing = any(mark in refusal.text for mark in _NOT_INSTALLED)
-        what = action.app if action.app is not None else action.url
+        what = action.app or action.url or ""
         raise DeviceError(
             kind="misuse" if is_missing else "product",
             reason="app_not_installed" if is_missing else "app_start_failed",
-            message=f"iOS did not open {what}: {refusal.text[:500]}",
-            details={"app": action.app, "url": action.url, "output": refusal.text[:2000]},
+            message=f"iOS did not open {what:.200}: {refusal.text[:500]}",
+            details={
+                "app": action.app,
+                "url": (action.url or "")[:2000] or None,
+                "output": refusal.text[:2000],
+            },
         ) from refusal
 
 

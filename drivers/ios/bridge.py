@@ -188,12 +188,12 @@ def _translate(library: Any, wda: Wda, error: Exception) -> DeviceError:
         return DeviceError(
             kind="product",
             reason="wda_element_absent",
-            message=f"the selector did not come true: {error}",
+            message=f"the selector did not come true: {error!s:.500}",
         )
     return DeviceError(
         kind="driver_fault",
         reason="wda_answer_invalid",
-        message=f"a bridged call got an answer that cannot be read: {error}",
+        message=f"a bridged call got an answer that cannot be read: {error!s:.500}",
     )
 
 

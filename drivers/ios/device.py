@@ -206,11 +206,13 @@ class IosDevice:
         return ""
 
     async def _change_app(self, action: OpenApp | CloseApp | Home) -> None:
+        expected = self._expected
         self._foreground = self._expected = None
         match action:
             case OpenApp():
                 await apps.open_app(self.wda, action)
-                self._expected = action.app
+                # A link without an app may go to the one that is open, which may crash on it.
+                self._expected = action.app or expected
             case CloseApp():
                 await apps.close_app(self.wda, action)
             case Home():

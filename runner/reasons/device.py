@@ -105,8 +105,8 @@ DEVICE: Final[Mapping[str, ReasonInfo]] = {
     ),
     "app_crashed": ReasonInfo(
         code="APP_CRASHED",
-        meaning="The app ended by itself while the flow was using it.",
-        fix="Read the device log of the attempt.",
+        meaning="The app ended by itself, or stopped responding, while the flow was using it.",
+        fix="Read `details.log`, where there is one, and the device log of the attempt.",
         example=(
             "`press id=buy`, and the next look finds the launcher: `com.example ended by itself: "
             "FATAL EXCEPTION: main`."

@@ -334,6 +334,17 @@ async def test_an_app_that_crashes_in_mid_flow_is_told_once(open_face: OpenFace)
         await face.find("title_login")
 
 
+async def test_an_app_that_crashes_on_a_link_is_told(open_face: OpenFace) -> None:
+    async with open_face() as face:
+        await face.device.perform(OpenApp(app=SHOP_ID))
+        await face.find("title_login")
+        await face.device.perform(OpenApp(url="shop://crash"))
+        with pytest.raises(DeviceError) as caught:
+            await face.find("title_that_never_comes")
+
+    assert ("product", "app_crashed") == (caught.value.kind, caught.value.reason)
+
+
 async def test_an_app_that_was_closed_or_left_is_no_crash(open_face: OpenFace) -> None:
     async with open_face() as face:
         await face.device.perform(OpenApp(app=SHOP_ID))

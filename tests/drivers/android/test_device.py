@@ -244,6 +244,16 @@ async def test_a_url_that_nothing_opens_is_a_failed_start() -> None:
     assert "unable to resolve" in error.message
 
 
+async def test_what_a_start_says_of_a_long_url_is_told_in_short() -> None:
+    words = b"Error: Activity not started, unable to resolve " + b"x" * 50_000 + b"\n"
+    phone = Phone({"am start": Shell(b"Starting: Intent\n", words)})
+
+    error = await failure(phone, OpenApp(url="x://" + "y" * 10_000))
+
+    assert len(error.message) < 800
+    assert all(len(str(value)) <= 2_000 for value in error.details.values())
+
+
 async def test_a_warning_of_the_start_is_no_error() -> None:
     words = b"Warning: Activity not started, its current task has been brought to the front\n"
     phone = Phone({"am start": Shell(b"Starting: Intent\n", words)})

@@ -586,6 +586,25 @@ async def test_a_dropped_character_is_corrected_once() -> None:
         }
 
 
+async def test_a_long_text_that_is_not_taken_is_told_in_short() -> None:
+    async with open_pair() as (device, standin):
+        Field(standin).drops = 100
+        error = await failure_of(device, fill("n" * 5_000))
+
+        assert len(error.message) < 300
+        assert (5_000, 2_000) == (error.details["expectedLength"], len(error.details["expected"]))
+
+
+async def test_what_is_said_of_a_long_url_is_told_in_short() -> None:
+    async with open_pair() as (device, standin):
+        standin.answers["POST /url"] = refused(500, "unknown error")
+        error = await failure_of(device, OpenApp(url="x://" + "y" * 10_000))
+
+        assert "app_start_failed" == error.reason
+        assert len(error.message) < 800
+        assert all(len(str(value)) <= 2_000 for value in error.details.values())
+
+
 async def test_a_secure_field_is_verified_by_length_and_its_text_is_never_told() -> None:
     async with open_pair() as (device, standin):
         shown = Field(standin, kind="SecureTextField")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from drivers.ios.device import open_ios_device
 from drivers.ios.usbmux import list_udids
 from drivers.ios.wda import Limits
 from runner.errors import DeviceError
@@ -24,6 +25,7 @@ from runner.model.action import (
     Tap,
     TypeText,
 )
+from runner.model.ids import DeviceId
 from runner.model.screen import Node
 from tests.drivers.ios.labkit import SHOP, UDID, LabPhone, open_lab_phone
 
@@ -249,8 +251,27 @@ async def test_a_restart_loses_the_session_until_the_health_check() -> None:
         with pytest.raises(DeviceError) as caught:
             await lab.device.snapshot()
         assert (caught.value.kind, caught.value.reason) == ("driver_fault", "wda_session_lost")
+        assert "as after a restart" in caught.value.message
         assert (await lab.device.check_health()).health == "healthy"
         assert (await lab.device.snapshot()).snapshot.foreground == SHOP
+
+
+async def test_a_session_that_another_client_opens_is_stolen_and_left_to_it() -> None:
+    async with open_lab_phone() as lab:
+        await lab.device.perform(OpenApp(app=SHOP))
+        url = f"http://127.0.0.1:{lab.port}"
+        async with open_ios_device(device_id=DeviceId("other"), url=url) as other:
+            with pytest.raises(DeviceError) as caught:
+                await lab.device.snapshot()
+            report = await lab.device.check_health()
+            theirs = other.wda.session
+            await other.snapshot()
+
+        assert ("driver_fault", "wda_session_lost") == (caught.value.kind, caught.value.reason)
+        assert "another client has the session" in caught.value.message
+        assert theirs == caught.value.details["session"]
+        assert ("unhealthy", "wda_session_stolen") == (report.health, report.reason)
+        assert "healthy" == (await lab.device.check_health()).health
 
 
 async def test_a_cut_in_the_middle_of_a_call_is_a_lost_device() -> None:
