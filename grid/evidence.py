@@ -6,12 +6,13 @@ May be imported by: grid, tests. Imports: drivers.protocol, grid.message, grid.p
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, Protocol, TypeVar
 
 import trio
 
 from drivers.protocol import Device, ScreenRead
-from grid.play import failure_of_any
+from grid.play import Lapse, failure_of_any, never_lapses
 from runner.model.artifact import ArtifactKind
 
 _Piece = TypeVar("_Piece")
@@ -31,25 +32,34 @@ class Evidence(Protocol):
         ...
 
 
-async def collect_evidence(device: Device, last: ScreenRead | None, evidence: Evidence) -> None:
-    """Keep a screenshot, the tree that the failure was decided on, and the device's log."""
-    await _keep(evidence, "screenshot", device.screenshot, lambda png: ("failure.png", png))
+async def collect_evidence(
+    device: Device, last: ScreenRead | None, evidence: Evidence, *, lapse: Lapse = never_lapses
+) -> None:
+    """Keep a screenshot, the tree that the failure was decided on, and the device's log.
+
+    A phone whose lease is over is asked for nothing more: it may be somebody else's by now.
+    """
+    keep = partial(_keep, evidence, lapse)
+    await keep("screenshot", device.screenshot, lambda png: ("failure.png", png))
     if last is not None:
         evidence.keep("hierarchy", f"failure.{last.raw_kind}", last.raw)
     else:
-        await _keep(
-            evidence, "hierarchy", device.snapshot, lambda r: (f"failure.{r.raw_kind}", r.raw)
-        )
+        await keep("hierarchy", device.snapshot, lambda r: (f"failure.{r.raw_kind}", r.raw))
     # Where a platform gives no log, this is what the driver exchanged with it, and says so.
-    await _keep(evidence, "device_log", device.read_log, lambda log: ("failure.log", log))
+    await keep("device_log", device.read_log, lambda log: ("failure.log", log))
 
 
 async def _keep(
     evidence: Evidence,
+    lapse: Lapse,
     kind: ArtifactKind,
     call: Callable[[], Awaitable[_Piece]],
     name: Callable[[_Piece], tuple[str, bytes]],
 ) -> None:
+    lapsed = lapse()
+    if lapsed is not None:
+        evidence.note(f"no {kind} of the failure: {lapsed.message}")
+        return
     try:
         with trio.fail_after(PIECE_S):
             piece = await call()

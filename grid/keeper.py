@@ -25,7 +25,7 @@ from grid.link import Link, LinkPorts, refusal
 from grid.outbox import Stamp
 from grid.pipe import open_memory_pair
 from grid.play import failure_of_any
-from grid.tenure import Tenure, lapsed_lease
+from grid.tenure import LEASE_LAPSED, Tenure, lapsed_lease, refused_renewal
 from grid.worker import MachineFactory, WorkerSettings, serve_worker
 from runner.clock import Clock
 from runner.errors import GridError
@@ -218,24 +218,27 @@ class Keeper:
         third_s = self._settings.lease_ttl_s / 3
         await trio.sleep(phase_of(self.facts.id) * third_s)  # Spreads the renewals of a pool.
         while True:
-            await trio.sleep(min(third_s, tenure.left_s()))
             at_ms = self._ports.clock.wall_ms()
             want = Renew(device=lease.device, fence=lease.fence, at_ms=at_ms, ttl_ms=ttl_ms)
+            failure: Failure | None = None
             try:
-                _, done = await self._ports.leases.apply(want)
-            except GridError:
-                done = tenure.left_s() > 0  # The store may work again before the lease is over.
+                standing, done = await self._ports.leases.apply(want)
+            except GridError as error:
+                # The store may work again before the lease is over.
+                failure = None if tenure.left_s() else lapsed_lease(error.message)
             else:
                 if done:
                     tenure.extend(at_ms + ttl_ms)
-            if not done:
-                failure = lapsed_lease()
-                self._lapse = replace(_trouble_of(failure), state="unhealthy")
+                else:
+                    failure = refused_renewal(lease, standing)
+            if failure is not None:
+                self._lapse = _trouble_of(failure)
                 if self._link is not None:
                     self._link.trouble = failure
                 self._emit_lease("lapsed", lease)
                 self._interrupt()
                 return
+            await trio.sleep(min(third_s, tenure.left_s()))
 
     async def _release(self, lease: Lease) -> None:
         try:
@@ -288,6 +291,9 @@ class Keeper:
         tags = device.facts.tags or stated.tags
         hardware_id = device.facts.hardware_id or self.facts.hardware_id
         self.facts = replace(device.facts, id=stated.id, tags=tags, hardware_id=hardware_id)
+        lapsed = tenure.lapse()
+        if lapsed is not None:
+            return _trouble_of(lapsed)
         report = await check_gate(device, limit_s=self._settings.health_limit_s)
         if report.health != "healthy":
             state: Literal["lost", "unhealthy"] = report.health
@@ -382,5 +388,7 @@ class Keeper:
 
 
 def _trouble_of(failure: Failure) -> _Trouble:
-    state: Literal["lost", "unhealthy"] = "lost" if failure.kind == "device_lost" else "unhealthy"
+    # After a lapse the phone is still there; only the right to it is gone.
+    is_lost = failure.kind == "device_lost" and failure.reason != LEASE_LAPSED
+    state: Literal["lost", "unhealthy"] = "lost" if is_lost else "unhealthy"
     return _Trouble(state=state, reason=failure.reason, message=failure.message)

@@ -241,6 +241,7 @@ class Link:
                 device_id=self._device_id,
                 outcome=ended.outcome,
                 began=ended.began,
+                refused=_was_refused(ended),
                 duration_ms=ended.duration_ms,
                 failure=ended.failure,
                 address=ended.address,
@@ -280,6 +281,13 @@ class Link:
     def _log(self, level: str, message: str) -> None:
         body = Logged(level="error" if level == "error" else "warning", message=message)
         self._ports.emit(body, device_id=self._device_id)
+
+
+def _was_refused(ended: Ended) -> bool:
+    """Tell whether the device was lost before the attempt reached its first step."""
+    if ended.outcome != "infra" or ended.began or ended.failure is None:
+        return False
+    return is_infrastructure(ended.failure.kind)
 
 
 def refusal(assignment: Assignment, *, session: int) -> AttemptResult:

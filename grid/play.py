@@ -13,6 +13,9 @@ of the device ends it from outside:
     `stop` with a cancelled failure        cancelled
     `stop` with a device failure           infra
 
+The end of the lease goes before all of these but a cancellation: what was seen after it may have
+been somebody else's doing.
+
 May be imported by: grid, tests. Imports: drivers.protocol, runner.machine, runner.model, trio.
 """
 
@@ -69,12 +72,16 @@ class TimeLimits(Struct, frozen=True, kw_only=True):
 
 
 class Played(Struct, frozen=True, kw_only=True):
-    """How the attempt ended."""
+    """How the attempt ended.
+
+    `unanswered_ms` is how long the device had left its last call unanswered when a limit passed.
+    """
 
     outcome: AttemptOutcome
     failure: Failure | None = None
     address: StepAddress | None = None
     provenance: Provenance | None = None
+    unanswered_ms: int = 0
 
 
 class Listener(Protocol):
@@ -113,6 +120,7 @@ class Play:
         self._talk = 0
         self.has_begun = False
         self.first_command_s: float | None = None
+        self._asked_s: float | None = None
         self.last_read: ScreenRead | None = None
 
     def stop(self, failure: Failure) -> None:
@@ -130,11 +138,12 @@ class Play:
         finally:
             machine.close()
         if self._scope.cancelled_caught:
-            return self._stopped()
+            played = self._stopped()
         lapsed = self._lapse()
-        if lapsed is None:
+        if lapsed is None or played.outcome == "cancelled":
             return played
-        # Somebody else may have commanded the phone while its last answer was on the way.
+        # Somebody else may have commanded the phone while its last answer was on the way, and a
+        # limit that passed in a process that stood still says nothing about the product.
         return replace(played, outcome="infra", failure=lapsed)
 
     async def _pump(self, machine: Machine) -> Outcome:
@@ -194,12 +203,10 @@ class Play:
             self.stop(lapsed)
             await trio.lowlevel.checkpoint()
         self._note_command()
-        try:
-            return await call()
-        except DeviceError as error:
-            return failure_of(error)
-        except Exception as error:  # noqa: BLE001  # A driver's bug ends one attempt, not the run.
-            return failure_of_any(error)
+        self._asked_s = trio.current_time()
+        answer = await _answer_of(call)
+        self._asked_s = None  # Not reached when a limit passes first: the call is unanswered.
+        return answer
 
     def _note_command(self) -> None:
         if self.first_command_s is None:
@@ -254,7 +261,13 @@ class Play:
             failure=failure,
             address=self._step.address if self._step else None,
             provenance=self._step.provenance if self._step else None,
+            unanswered_ms=self._unanswered_ms() if outcome == "timed_out" else 0,
         )
+
+    def _unanswered_ms(self) -> int:
+        if self._asked_s is None:
+            return 0
+        return round((trio.current_time() - self._asked_s) * 1000)
 
     def _limit_failure(self) -> Failure:
         limits = {
@@ -264,16 +277,30 @@ class Play:
         }
         limit_ms, what = limits[self._limit_reason]
         where = f", in step {self._step_text!r}" if self._step_text else ""
+        details = {"limitMs": limit_ms, "tookMs": round(self._now_ms())}
+        unanswered_ms = self._unanswered_ms()
+        if unanswered_ms:
+            details["unansweredMs"] = unanswered_ms
+            where += f"; for {unanswered_ms / 1000:.1f} s the device had not answered"
         error = DeviceError(
             kind="product",
             reason=self._limit_reason,
             message=f"{what} took longer than its limit of {limit_ms} ms{where}",
-            details={"limitMs": limit_ms, "tookMs": round(self._now_ms())},
+            details=details,
         )
         return failure_of(error)
 
     def _now_ms(self) -> float:
         return (trio.current_time() - self._start) * 1000
+
+
+async def _answer_of(call: Callable[[], Awaitable[_Answer]]) -> _Answer | Failure:
+    try:
+        return await call()
+    except DeviceError as error:
+        return failure_of(error)
+    except Exception as error:  # noqa: BLE001  # A driver's bug ends one attempt, not the run.
+        return failure_of_any(error)
 
 
 def failure_of_any(error: Exception) -> Failure:

@@ -3,14 +3,17 @@
 The keeper extends it with every renewal; a worker asks before each command, so that nobody
 commands a phone that may be somebody else's by now, also after the whole process stood still.
 
-May be imported by: grid, tests. Imports: runner.clock, runner.errors, runner.model.
+May be imported by: grid, tests. Imports: grid.lease, runner.clock, runner.errors, runner.model.
 """
 
-from typing import final
+from typing import Final, final
 
+from grid.lease import Lease
 from runner.clock import Clock
 from runner.errors import DeviceError
 from runner.model.failure import Failure, failure_of
+
+LEASE_LAPSED: Final = "lease_lapsed"
 
 
 @final
@@ -34,11 +37,20 @@ class Tenure:
         return None if self.left_s() else lapsed_lease()
 
 
-def lapsed_lease() -> Failure:
-    """Return the failure of an attempt whose lease was over."""
+def lapsed_lease(why: str = "its time ended before it was renewed") -> Failure:
+    """Return the failure of an attempt whose lease is over, and `why` it is."""
     error = DeviceError(
         kind="device_lost",
-        reason="lease_lapsed",
-        message="the lease of the device was over before it could be renewed",
+        reason=LEASE_LAPSED,
+        message=f"the lease of the device is over: {why}",
     )
     return failure_of(error)
+
+
+def refused_renewal(lease: Lease, standing: Lease | None) -> Failure:
+    """Return the failure that the refusal to renew `lease` is, by what stands in its place."""
+    if standing is None:
+        return lapsed_lease("its record is gone")
+    if standing.fence != lease.fence:
+        return lapsed_lease(f"it is held by {standing.holder} now")
+    return lapsed_lease()

@@ -46,6 +46,8 @@ MachineFactory: TypeAlias = Callable[[CheckedPlan, MachineInputs], Machine]
 
 _FLUSH_S: Final = 5.0
 _ASK_S: Final = 15.0
+_PROMPT_S: Final = 2.0
+"""A phone that works answers a probe within this, also over a line that is slow by 0.2 s a turn."""
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True):
@@ -165,6 +167,7 @@ class _Attempt:
         self._device = device
         self._factory = factory
         self._outbox = outbox
+        self._lapse = lapse
         self._start = trio.current_time()
         self._collecting = trio.CancelScope()
         limits = assign.plan.limits
@@ -190,10 +193,12 @@ class _Attempt:
         first_s = self._play.first_command_s
         with self._collecting:
             if played.outcome == "timed_out" and _may_ask(played):
-                played = blame(played, await check_gate(self._device, limit_s=_ASK_S))
+                report = await check_gate(self._device, limit_s=_ASK_S)
+                played = blame(played, report, answered_s=trio.current_time() - end_s)
             if _wants_evidence(played):
                 self._address, self._provenance = played.address, played.provenance
-                await collect_evidence(self._device, self._play.last_read, self)
+                read = self._play.last_read
+                await collect_evidence(self._device, read, self, lapse=self._lapse)
         collected_s = trio.current_time() - end_s
         busy_s = 0.0 if first_s is None else end_s - first_s + collected_s
         return Ended(
@@ -278,16 +283,26 @@ def _wants_evidence(played: Played) -> bool:
     return played.outcome in {"failed", "timed_out"} and _may_ask(played)
 
 
-def blame(played: Played, report: HealthReport) -> Played:
-    """Return a passed time limit as what it was: the time of an ill device is not the product's."""
+def blame(played: Played, report: HealthReport, *, answered_s: float) -> Played:
+    """Return a passed time limit as what it was: the time of an ill device is not the product's.
+
+    `answered_s` is what the probe took. A device that left the last call unanswered, and then the
+    probe too for a while, did not answer for all that time, whether or not it is well again.
+    """
     failure = played.failure
-    if report.health == "healthy" or failure is None:
+    if failure is None:
         return played
+    reason, why = report.reason, report.message
+    if report.health == "healthy":
+        if not played.unanswered_ms or answered_s < _PROMPT_S:
+            return played
+        silent_s = played.unanswered_ms / 1000 + answered_s
+        reason, why = "device_unhealthy", f"it did not answer for {silent_s:.1f} s"
     ill = replace(
         failure,
         kind="device_lost" if report.health == "lost" else "device_busy",
-        reason=report.reason,
-        message=f"{failure.message}; the device is to blame: {report.message}",
+        reason=reason,
+        message=f"{failure.message}; the device is to blame: {why}",
         details={**failure.details, "limit": failure.reason},
         hint="",
     )

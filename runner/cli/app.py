@@ -263,7 +263,12 @@ def events(
         ),
     ] = None,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", "-f", help="Wait for more until the run ends; 10 when it was killed."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="NDJSON, which is the default.")] = True,
 ) -> None:
     """Print the journal as NDJSON, one event a line."""

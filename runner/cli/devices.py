@@ -13,7 +13,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from grid.identity import phone_key
+from grid.identity import Claims, phone_key
 from grid.inventory import Inventory, load_inventory
 from grid.lease import LeaseStore, Release, Take, lease_folder
 from grid.play import failure_of_any
@@ -25,12 +25,16 @@ from runner.clock import SystemClock
 from runner.exits import NO_DEVICE, OK
 from runner.model.device import DeviceFacts
 from runner.model.failure import Failure
+from runner.model.ids import DeviceId
 
 _LIMIT_S: Final = 20.0
 
 
 class DeviceRow(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One device as the grid sees it now: `healthy`, `unhealthy`, `lost`, or `busy` in a run."""
+    """One device as the grid sees it now: `healthy`, `unhealthy`, `lost`, or `busy` in a run.
+
+    `duplicate` is another route to a phone that is listed too; a run uses one of them.
+    """
 
     device: DeviceFacts
     health: str
@@ -59,9 +63,10 @@ def show_devices(grid: Path | None, *, as_json: bool) -> int:
 async def _probe_all(inventory: Inventory) -> DevicesJson:
     rows: dict[str, DeviceRow] = {}
     leases = LeaseStore(lease_folder(os.environ, os.getuid()))
+    claims = Claims()
 
     async def probe(entry: PoolEntry) -> None:
-        rows[entry.facts.id] = await _probe(entry, leases)
+        rows[entry.facts.id] = await probe_device(entry, leases, claims)
 
     async with open_grid(inventory) as grid:
         async with trio.open_nursery() as nursery:
@@ -71,7 +76,8 @@ async def _probe_all(inventory: Inventory) -> DevicesJson:
         return DevicesJson(devices=ordered, troubles=grid.troubles)
 
 
-async def _probe(entry: PoolEntry, leases: LeaseStore) -> DeviceRow:
+async def probe_device(entry: PoolEntry, leases: LeaseStore, claims: Claims) -> DeviceRow:
+    """Return what can be told of one device, in bounded time, whatever it does."""
     row = DeviceRow(
         device=entry.facts,
         health="lost",
@@ -81,11 +87,21 @@ async def _probe(entry: PoolEntry, leases: LeaseStore) -> DeviceRow:
     with trio.move_on_after(_LIMIT_S):
         try:
             facts = await _identified(entry)
-            row = await _probe_under_lease(entry, facts, leases)
+            row = replace(row, device=facts)  # Who it is stays known when the rest goes wrong.
+            owner = claims.claim(facts)
+            if owner is None:
+                row = await _probe_under_lease(entry, facts, leases)
+            else:
+                row = _duplicate(facts, owner)
         except Exception as error:  # noqa: BLE001  # Whatever one device does, the others are listed.
             failure = failure_of_any(error)
             row = replace(row, reason=failure.reason, message=failure.message)
     return row
+
+
+def _duplicate(facts: DeviceFacts, owner: DeviceId) -> DeviceRow:
+    message = f"it is the same phone as {owner}, of which a run uses one route"
+    return DeviceRow(device=facts, health="duplicate", reason="device_duplicate", message=message)
 
 
 async def _identified(entry: PoolEntry) -> DeviceFacts:

@@ -70,7 +70,7 @@ def show_events(folder: Path, *, where: Sequence[str], follow: bool) -> int:
     damaged = 0
     has_ended = False
     for row in _rows(folder, follow=follow):
-        has_ended = isinstance(row, StoredEvent) and isinstance(row.event.body, RunFinished)
+        has_ended = has_ended or _ends_run(row)
         if isinstance(row, DamagedRow):
             damaged += 1
             write_people(f"sweepgrid: row {row.row} is damaged: {row.why} [journal_damaged]")
@@ -100,11 +100,15 @@ def _rows(folder: Path, *, follow: bool) -> Iterator[StoredEvent | DamagedRow]:
         has_ended = False
         for row in read_rows(folder, after=last):
             last = row.row
-            has_ended = isinstance(row, StoredEvent) and isinstance(row.event.body, RunFinished)
+            has_ended = has_ended or _ends_run(row)
             yield row
         if has_ended or not follow or not is_written:
             return
         time.sleep(_FOLLOW_INTERVAL_S)  # noqa: TID251  # No event loop runs in this command.
+
+
+def _ends_run(row: StoredEvent | DamagedRow) -> bool:
+    return isinstance(row, StoredEvent) and isinstance(row.event.body, RunFinished)
 
 
 def _parse_filter(text: str) -> tuple[str, str | StepAddress]:

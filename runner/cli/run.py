@@ -181,7 +181,7 @@ async def _run_and_judge(
                 plans,
                 pool,
                 emit=emit,
-                settings=_sweep_settings(request, inventory),
+                settings=_sweep_settings(request, inventory, grid),
                 clock=recorder.clock,
                 controls=controls,
             )
@@ -210,7 +210,7 @@ def _open_pool(
     )
 
 
-def _sweep_settings(request: RunRequest, inventory: Inventory) -> SweepSettings:
+def _sweep_settings(request: RunRequest, inventory: Inventory, grid: OpenGrid) -> SweepSettings:
     return SweepSettings(
         quotas=Quotas(
             retries=request.retries,
@@ -218,6 +218,7 @@ def _sweep_settings(request: RunRequest, inventory: Inventory) -> SweepSettings:
             fail_fast=request.fail_fast,
         ),
         run_limit_ms=_first_ms(request.run_ms, inventory.limits.run),
+        unreached=tuple(trouble.message for trouble in grid.troubles),
     )
 
 

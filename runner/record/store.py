@@ -146,15 +146,22 @@ def create_store(folder: Path, run_id: RunId) -> sqlite3.Connection:
 def hold_writer_lock(folder: Path) -> Iterator[None]:
     """Let others see for how long the journal in `folder` is written, also after a kill.
 
+    The file appears with its lock taken: who looks takes a lock too, for a moment.
+
     Reasons: `journal_unwritable`.
     """
+    draft = folder / f"{LOCK_NAME}.{os.getpid()}"
     try:
-        handle = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise unwritable(folder, str(error)) from error
     try:
         with suppress(OSError):  # Some file systems know no locks; nothing but news depends on it.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            draft.replace(folder / LOCK_NAME)
+        except OSError as error:
+            raise unwritable(folder, str(error)) from error
         yield
     finally:
         os.close(handle)

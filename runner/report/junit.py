@@ -21,6 +21,7 @@ from runner.report.summary import (
     PlanEntry,
     RunSummary,
     decisive_attempt,
+    elapsed_ms,
     final_verdict,
 )
 from runner.report.times import render_utc
@@ -34,22 +35,22 @@ _TEXT_LIMIT: Final = 20_000
 
 def render_junit(run: RunSummary) -> bytes:
     """Return the report as UTF-8 XML."""
-    root = ET.Element("testsuites", {"name": "sweepgrid", **_counts(run.plans)})
+    root = ET.Element("testsuites", {"name": "sweepgrid", **_counts(run, run.plans)})
     for platform in sorted({plan.platform or "unknown" for plan in run.plans}):
         plans = [plan for plan in run.plans if (plan.platform or "unknown") == platform]
         suite = ET.SubElement(
-            root, "testsuite", {"name": f"sweepgrid {platform}", **_counts(plans)}
+            root, "testsuite", {"name": f"sweepgrid {platform}", **_counts(run, plans)}
         )
         if run.started_ms is not None:
             suite.set("timestamp", render_utc(run.started_ms))
         for plan in plans:
-            _add_case(suite, plan, platform)
+            _add_case(suite, run, plan)
     ET.indent(root)
     document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
 
 
-def _counts(plans: Iterable[PlanEntry]) -> dict[str, str]:
+def _counts(run: RunSummary, plans: Iterable[PlanEntry]) -> dict[str, str]:
     plans = list(plans)
     kinds = [_kind(plan) for plan in plans]
     return {
@@ -57,7 +58,7 @@ def _counts(plans: Iterable[PlanEntry]) -> dict[str, str]:
         "failures": str(kinds.count("failure")),
         "errors": str(kinds.count("error")),
         "skipped": str(kinds.count("skipped")),
-        "time": _seconds(sum(_duration_ms(plan) for plan in plans)),
+        "time": _seconds(sum(_duration_ms(run, plan) for plan in plans)),
     }
 
 
@@ -70,15 +71,16 @@ def _kind(plan: PlanEntry) -> str:
     return "" if verdict in {"passed", "flaky"} else "skipped"
 
 
-def _duration_ms(plan: PlanEntry) -> int:
-    return sum(attempt.duration_ms or 0 for attempt in plan.attempts)
+def _duration_ms(run: RunSummary, plan: PlanEntry) -> int:
+    return sum(elapsed_ms(run, attempt) for attempt in plan.attempts)
 
 
 def _seconds(ms: int) -> str:
     return f"{ms / 1000:.3f}"
 
 
-def _add_case(suite: ET.Element, plan: PlanEntry, platform: str) -> None:
+def _add_case(suite: ET.Element, run: RunSummary, plan: PlanEntry) -> None:
+    platform = plan.platform or "unknown"
     folder, _, name = plan.path.rpartition("/")
     case = ET.SubElement(
         suite,
@@ -87,7 +89,7 @@ def _add_case(suite: ET.Element, plan: PlanEntry, platform: str) -> None:
             "classname": _clean(".".join(part for part in (platform, folder) if part)),
             "name": _clean(name or plan.id),
             "file": _clean(plan.path),
-            "time": _seconds(_duration_ms(plan)),
+            "time": _seconds(_duration_ms(run, plan)),
         },
     )
     kind = _kind(plan)
@@ -103,7 +105,7 @@ def _add_case(suite: ET.Element, plan: PlanEntry, platform: str) -> None:
             case, kind, {"type": _clean(reason or verdict), "message": _clean(cause)}
         )
         element.text = _clean(_explain(last))
-    ET.SubElement(case, "system-out").text = _clean(_facts(plan, verdict, reason))
+    ET.SubElement(case, "system-out").text = _clean(_facts(run, plan))
 
 
 def _explain(attempt: AttemptEntry | None) -> str:
@@ -123,17 +125,24 @@ def _explain(attempt: AttemptEntry | None) -> str:
     return "\n".join(lines)
 
 
-def _facts(plan: PlanEntry, verdict: str, reason: str) -> str:
+def _facts(run: RunSummary, plan: PlanEntry) -> str:
+    verdict, reason = final_verdict(plan)
     lines = [
         f"verdict: {verdict}{f' ({reason})' if reason else ''}",
         f"compositionDigest: {plan.composition_digest}",
     ]
-    lines += [
-        f"attempt {attempt.number} on {attempt.device}: {attempt.outcome or 'interrupted'}"
-        + ("" if attempt.duration_ms is None else f" after {attempt.duration_ms} ms")
-        for attempt in plan.attempts
-    ]
+    if plan.message:
+        lines.append(f"message: {plan.message}")
+    lines += [_attempt_line(run, attempt) for attempt in plan.attempts]
     return "\n".join(lines)
+
+
+def _attempt_line(run: RunSummary, attempt: AttemptEntry) -> str:
+    outcome = attempt.outcome or "interrupted"
+    more = " or more" if attempt.outcome is None else ""
+    why = f": {render_cause(attempt)}" if attempt.failure is not None else ""
+    where = f"attempt {attempt.number} on {attempt.device}"
+    return f"{where}: {outcome} after {elapsed_ms(run, attempt)} ms{more}{why}"
 
 
 def _clean(text: str) -> str:

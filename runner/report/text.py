@@ -62,17 +62,19 @@ def _plan_lines(run: RunSummary, plan: PlanEntry) -> list[str]:
     more = " or more" if any(attempt.outcome is None for attempt in plan.attempts) else ""
     where = f" on {last.device}" if last is not None and last.device else ""
     platform = f" [{plan.platform}]" if plan.platform else ""
+    took = f" {render_duration(time)}{more}" if plan.attempts else ""
     tail = f" ({reason})" if reason and verdict not in {"passed", "flaky"} else ""
-    lines = [f"{verdict:<9} {plan.path}{platform}{where} {render_duration(time)}{more}{tail}"]
+    lines = [f"{verdict:<9} {plan.path}{platform}{where}{took}{tail}"]
     if plan.message:
         lines.append(f"    {plan.message}")
-    for attempt in plan.attempts:
-        if verdict == "passed" and attempt.outcome != "passed":
-            lines.append(
-                f"    lost attempt {attempt.number} on {attempt.device}: {_cause(attempt)}"
-            )
-        elif attempt.outcome != "passed":
+    lost = [attempt for attempt in plan.attempts if attempt.outcome != "passed"]
+    if verdict != "passed":
+        for attempt in lost:
             lines += _attempt_lines(attempt)
+    elif lost:
+        causes = "; ".join(f"{_cause(attempt)} on {attempt.device}" for attempt in lost)
+        attempts = plural(len(lost), "infrastructure attempt")
+        lines.append(f"    passed after {attempts}: {causes}")
     return lines
 
 

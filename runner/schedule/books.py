@@ -28,6 +28,7 @@ from runner.model.ids import AttemptId, DeviceId, PlanId
 from runner.model.plan import CheckedPlan
 from runner.model.verdict import NotRunReason, Verdict
 from runner.schedule.policy import (
+    Absence,
     Requirement,
     explain_lack,
     rank_plans,
@@ -109,7 +110,7 @@ Standing: TypeAlias = Literal["expected", "ready", "gone", "out"]
 class DeviceBook(Struct, frozen=True, kw_only=True):
     """A device of the run. `streak` counts infrastructure ends in a row.
 
-    `trouble` says why it cannot take a plan, when it cannot.
+    `trouble` says why it cannot take a plan, when it cannot, and `state` what it is then.
     """
 
     facts: DeviceFacts
@@ -119,6 +120,7 @@ class DeviceBook(Struct, frozen=True, kw_only=True):
     attempt: AttemptId | None = None
     streak: int = 0
     trouble: str = ""
+    state: str = ""
 
     @property
     def is_idle(self) -> bool:
@@ -132,7 +134,10 @@ class DeviceBook(Struct, frozen=True, kw_only=True):
 
 
 class Books(Struct, frozen=True, kw_only=True):
-    """The state of a run. The maps are never changed in place."""
+    """The state of a run. The maps are never changed in place.
+
+    `unreached` says what of the grid could not be reached, so that its devices are not known.
+    """
 
     quotas: Quotas
     plans: Mapping[PlanId, PlanBook]
@@ -140,6 +145,7 @@ class Books(Struct, frozen=True, kw_only=True):
     devices: Mapping[DeviceId, DeviceBook]
     failures: int = 0
     stopped: NotRunReason | None = None
+    unreached: tuple[str, ...] = ()
 
     @property
     def is_done(self) -> bool:
@@ -155,7 +161,11 @@ _STOPS: Final[Mapping[str, NotRunReason]] = {
 
 
 def open_books(
-    plans: Sequence[CheckedPlan], devices: Sequence[DeviceFacts], quotas: Quotas
+    plans: Sequence[CheckedPlan],
+    devices: Sequence[DeviceFacts],
+    quotas: Quotas,
+    *,
+    unreached: Sequence[str] = (),
 ) -> tuple[Books, tuple[Order, ...]]:
     """Return the books at the start, and verdicts of plans that no device can ever take."""
     books: dict[PlanId, PlanBook] = {}
@@ -171,6 +181,7 @@ def open_books(
             plans=books,
             queues={need: tuple(queue) for need, queue in queues.items()},
             devices={facts.id: DeviceBook(facts=facts) for facts in devices},
+            unreached=tuple(unreached),
         )
     )
     draft.settle()
@@ -235,6 +246,7 @@ class _Draft:
             returns=change.returns,
             session=change.session,
             trouble="" if standing == "ready" else change.message or change.reason,
+            state=change.state,
         )
 
     def end_attempt(self, result: AttemptResult) -> None:
@@ -281,7 +293,7 @@ class _Draft:
                 why = "no_eligible_device"
             if why is not None:
                 del self._queues[need]
-                message = explain_lack(need, self._troubles()) if self._stopped is None else ""
+                message = self._explain_lack(need) if self._stopped is None else ""
                 for _, plan_id in queue:
                     plan = self._plans[plan_id]
                     self._reach(plan, conclude(plan.tally, why), message)
@@ -298,7 +310,7 @@ class _Draft:
             device = replace(device, streak=0)
         if device.standing != "out" and device.streak >= self._books.quotas.black_hole:
             trouble = f"{device.streak} plans in a row ended there for reasons of the device"
-            device = replace(device, standing="out", trouble=trouble)
+            device = replace(device, standing="out", trouble=trouble, state="quarantined")
             self._orders.append(Quarantine(facts=device.facts, ended=device.streak))
         self._devices[device_id] = device
 
@@ -345,8 +357,16 @@ class _Draft:
             for device in self._devices.values()
         )
 
-    def _troubles(self) -> tuple[tuple[DeviceFacts, str], ...]:
-        return tuple((device.facts, device.trouble) for device in self._devices.values())
+    def _explain_lack(self, need: Requirement) -> str:
+        absences = [
+            Absence(
+                facts=device.facts,
+                state=device.state or "not ready",
+                why=device.trouble or "it does not serve",
+            )
+            for device in self._devices.values()
+        ]
+        return explain_lack(need, absences, self._books.unreached)
 
     def _reach(self, plan: PlanBook, decision: Decision, message: str = "") -> None:
         del self._plans[plan.id]

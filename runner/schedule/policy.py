@@ -6,7 +6,8 @@ can take. A plan's needs are a `Requirement`, and plans with equal needs share o
 May be imported by: runner.schedule, runner.cli, tests. Imports: runner.model.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -25,6 +26,14 @@ class Requirement(Struct, frozen=True):
     target: str
 
 
+class Absence(Struct, frozen=True, kw_only=True):
+    """A device that takes no plan now: in which state it is, and why."""
+
+    facts: DeviceFacts
+    state: str
+    why: str
+
+
 def requirement_of(plan: CheckedPlan) -> Requirement:
     """Return what `plan` needs."""
     return Requirement(plan.platform, plan.target)
@@ -35,18 +44,32 @@ def satisfies(facts: DeviceFacts, requirement: Requirement) -> bool:
     return facts.platform == requirement.platform and facts.target == requirement.target
 
 
-def explain_lack(need: Requirement, devices: Sequence[tuple[DeviceFacts, str]]) -> str:
-    """Say why no device can run plans of `need`; `devices` come with what is wrong with each."""
-    fitting = [(facts, trouble) for facts, trouble in devices if satisfies(facts, need)]
+def explain_lack(
+    need: Requirement, devices: Sequence[Absence], unreached: Sequence[str] = ()
+) -> str:
+    """Say why no device can run plans of `need`.
+
+    `devices` are all that are known, `unreached` says what else of the grid could not be reached.
+    """
+    fitting = [each for each in devices if satisfies(each.facts, need)]
     wanted = f"{need.platform} ({need.target})"
     if not devices:
-        return f"the grid has no device; the plan needs {wanted}"
-    if not fitting:
-        kinds = sorted({f"{facts.platform} ({facts.target})" for facts, _ in devices})
-        return f"no device is {wanted}; the grid has {', '.join(kinds)} alone"
-    shown = [f"{facts.id}: {trouble or 'it does not serve'}" for facts, trouble in fitting]
-    more = f"; and {len(shown) - _NAMED} more" if len(shown) > _NAMED else ""
-    return f"no {wanted} device serves: {'; '.join(shown[:_NAMED])}{more}"
+        text = f"the grid has no device; the plan needs {wanted}"
+    elif not fitting:
+        kinds = _numbers(f"{each.facts.platform} ({each.facts.target})" for each in devices)
+        text = f"no device is {wanted}; the grid has {kinds}"
+    else:
+        shown = [f"{each.facts.id}: {each.why}" for each in fitting[:_NAMED]]
+        if len(fitting) > _NAMED:
+            shown.append(f"and {len(fitting) - _NAMED} more")
+        states = _numbers(each.state for each in fitting)
+        text = f"no {wanted} device serves: {states} ({'; '.join(shown)})"
+    return "; not reached: ".join([text, *unreached[:_NAMED]])
+
+
+def _numbers(words: Iterable[str]) -> str:
+    """Return `2 lost, 1 unhealthy`."""
+    return ", ".join(f"{count} {word}" for word, count in sorted(Counter(words).items()))
 
 
 def rank_plans(

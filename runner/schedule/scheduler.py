@@ -42,10 +42,14 @@ from runner.schedule.retry import Quotas
 
 
 class SweepSettings(Struct, frozen=True, kw_only=True):
-    """How a sweep runs. `run_limit_ms` counts from the call of `run_sweep`."""
+    """How a sweep runs. `run_limit_ms` counts from the call of `run_sweep`.
+
+    `unreached` says what of the grid could not be reached, for plans that find no device.
+    """
 
     quotas: Quotas = Quotas()
     run_limit_ms: int | None = None
+    unreached: tuple[str, ...] = ()
 
 
 @final
@@ -158,7 +162,10 @@ class _Sweep:
         for plan in self._plans.values():
             self._emit(_admission(plan), plan_id=plan.id)
         books, orders = open_books(
-            tuple(self._plans.values()), self._pool.devices, self._settings.quotas
+            tuple(self._plans.values()),
+            self._pool.devices,
+            self._settings.quotas,
+            unreached=self._settings.unreached,
         )
         entries, events = trio.open_memory_channel[BooksEvent](64)
         async with trio.open_nursery() as nursery:

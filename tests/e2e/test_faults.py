@@ -30,6 +30,7 @@ FLOW = (
     'is exists "label=\\"Log in\\""\n'
     "close\n"
 )
+BUSY = 'wait 300\nis exists "label=\\"Log in\\""\n' * 8
 FLOWS = {f"flow{n:02}.ad": FLOW for n in range(8)}
 
 
@@ -108,6 +109,7 @@ def test_one_iphone_by_two_routes_is_one_device_and_says_so(tmp_path: Path) -> N
         bus = f'usbmux = "{phone["usbmux"]}"\nport = 8100\nudid = "{phone["udid"]}"\n'
         routes = [f'url = "{up.json["wdaUrls"][-1]}"\n', bus]
         grid.write_text("version = 1\n" + "".join(f"[[wda]]\n{route}" for route in routes))
+        before = sweepgrid("devices", "--grid", grid, "--json")
         process = start("run", flows, "--grid", grid, "--out", run, "--json")
         wait_for(lambda: committed_kinds(run).count("step_finished") >= 3)
         listed = sweepgrid("devices", "--grid", grid, "--json")
@@ -120,8 +122,13 @@ def test_one_iphone_by_two_routes_is_one_device_and_says_so(tmp_path: Path) -> N
     assert 1 == len({device for _, device in attempts})
     assert "it is the same phone as" in ended.err
     # Looking at the grid meanwhile takes no phone away from the run.
-    assert {"busy"} == {row["health"] for row in listed.json["devices"]}
+    assert ["busy", "duplicate"] == sorted(row["health"] for row in listed.json["devices"])
     assert 0 == listed.status
+    assert ["duplicate", "healthy"] == sorted(row["health"] for row in before.json["devices"])
+    assert 1 == len({row["device"]["hardwareId"] for row in before.json["devices"]})
+    (dropped,) = [row for row in before.json["devices"] if row["health"] == "duplicate"]
+    assert "device_duplicate" == dropped["reason"]
+    assert "it is the same phone as" in dropped["message"]
 
 
 def test_the_time_of_a_hung_agent_is_not_the_products(tmp_path: Path) -> None:
@@ -139,6 +146,34 @@ def test_the_time_of_a_hung_agent_is_not_the_products(tmp_path: Path) -> None:
     assert "infra_exhausted" == plan["verdict"], ended.err
     assert 6 == ended.status
     assert {"wda_hung"} == {one["failure"]["reason"] for one in plan["attempts"][:1]}
+
+
+@pytest.mark.parametrize("platform", ["android", "ios"])
+def test_a_run_that_stood_still_leaves_the_phone_to_whom_it_belongs_now(
+    tmp_path: Path, platform: str
+) -> None:
+    flows = write_flows(tmp_path / "flows", {"one.ad": FLOW.replace("wait 1200\n", BUSY)})
+    first, second = tmp_path / "first", tmp_path / "second"
+    with lab_of(tmp_path, **{"android": 0, "ios": 0, platform: 1}) as grid:
+        grid.write_text(grid.read_text() + '\n[limits]\nlease_ttl = "2s"\n')
+        words = ("run", flows, "--grid", grid, "--timeout", "20s", "--json", "--out")
+        sleeper = start(*words, first)
+        wait_for(lambda: committed_kinds(first).count("step_finished") >= 3)
+        sleeper.send_signal(signal.SIGSTOP)
+        try:
+            taker = start(*words, second)
+            wait_for(lambda: committed_kinds(second).count("step_finished") >= 3)
+        finally:
+            sleeper.send_signal(signal.SIGCONT)
+        took, slept = finish(taker), finish(sleeper)
+
+    # Whoever took the phone was not disturbed, and whoever stood still blames nobody for it.
+    assert ["passed"] == [outcome for outcome, _ in _attempts(took.json["plans"])], took.err
+    (plan,) = slept.json["plans"]
+    lost, *_ = plan["attempts"]
+    assert ("infra", "lease_lapsed") == (lost["outcome"], lost["failure"]["reason"]), slept.err
+    assert "passed" == plan["verdict"], slept.err
+    assert 0 == slept.status
 
 
 def _adb_server_of(parent: int) -> int:

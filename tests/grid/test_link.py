@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 import trio
 from msgspec.structs import replace
 from trio.testing import MockClock
@@ -11,9 +12,11 @@ from grid.channel import Channel, open_channel
 from grid.link import Link, LinkPorts
 from grid.message import MAX_FRAME_BYTES, Assign, Cancel, Ended, Events, Heartbeat, Message
 from grid.pipe import open_memory_pair
+from runner.errors import FailureKind
 from runner.model.event import Event, Logged, StepStarted
 from runner.model.ids import AttemptId, DeviceId, Fence, PlanId, RunId
 from runner.schedule.ports import Assignment, AttemptResult
+from tests.support.device import failed
 from tests.support.plans import make_plan
 from tests.support.pooling import MemoryStore
 from tests.support.recording import Recorder
@@ -227,3 +230,30 @@ async def test_a_closed_link_refuses(autojump_clock: MockClock) -> None:
     result = await rig.link.run(assignment())
 
     assert (result.refused, result.session) == (True, 3)
+
+
+async def _result_of(end: Ended) -> AttemptResult:
+    rig = Rig()
+    async with rig.open() as (worker, nursery):
+        nursery.start_soon(rig.run, assignment())
+        await worker.receive()
+        await settle(end, worker=worker)
+    (result,) = rig.results
+    return result
+
+
+@pytest.mark.parametrize("kind", ["device_lost", "device_busy", "driver_fault"])
+async def test_an_attempt_that_a_worker_lost_before_its_first_step_was_refused(
+    kind: FailureKind,
+) -> None:
+    lost = replace(ended(usable=False), outcome="infra", began=False, failure=failed(kind))
+
+    assert (await _result_of(lost)).refused
+    assert not (await _result_of(replace(lost, began=True))).refused
+
+
+async def test_a_plan_that_cannot_be_played_anywhere_was_not_refused() -> None:
+    end = replace(ended(), outcome="infra", began=False, failure=failed("misuse"))
+
+    assert not (await _result_of(end)).refused
+    assert not (await _result_of(replace(end, outcome="failed", failure=None))).refused

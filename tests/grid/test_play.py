@@ -1,15 +1,18 @@
 # ruff: noqa: ARG001  # The clock fixture acts by being asked for.
 
+import math
+
 import pytest
 import trio
 from trio.testing import MockClock
 
 from grid.play import Play, Played, TimeLimits, failure_of_any
+from grid.tenure import lapsed_lease
 from runner.errors import DeviceError
 from runner.machine.intent import Keep, MachineInputs, Shoot, Tell
 from runner.model.action import Back
 from runner.model.event import StepFinished, StepStarted
-from runner.model.failure import failure_of
+from runner.model.failure import Failure, failure_of
 from tests.support.device import PNG, FakeDevice, FakePhone, address, failed, make_machine
 from tests.support.plans import make_facts, make_plan
 
@@ -29,12 +32,23 @@ class Heard:
 class Stage:
     """One phone, one play of one program."""
 
-    def __init__(self, program: str, limits: TimeLimits | None = None) -> None:
+    def __init__(
+        self, program: str, limits: TimeLimits | None = None, *, lease_ends_s: float = math.inf
+    ) -> None:
         self.phone = FakePhone(make_facts("d"))
         self.heard = Heard()
-        self.play = Play(FakeDevice(self.phone), limits or TimeLimits(step_ms=90_000), self.heard)
+        self.lease_ends_s = lease_ends_s
+        self.play = Play(
+            FakeDevice(self.phone),
+            limits or TimeLimits(step_ms=90_000),
+            self.heard,
+            lapse=self.lapse,
+        )
         plan = make_plan("p", program=program.encode())
         self.machine = make_machine(plan, MachineInputs(platform="android", target="mobile"))
+
+    def lapse(self) -> Failure | None:
+        return lapsed_lease() if trio.current_time() >= self.lease_ends_s else None
 
     async def run(self) -> Played:
         return await self.play.run(self.machine)
@@ -200,3 +214,66 @@ async def test_an_error_in_a_drivers_own_nursery_keeps_its_kind() -> None:
     error = DeviceError(kind="device_lost", reason="device_lost", message="gone")
 
     assert failure_of_any(ExceptionGroup("g", [ExceptionGroup("g", [error])])) == failure_of(error)
+
+
+@pytest.mark.parametrize("program", ["tap\ntap", "pause 5000\ntap", "pause 5000"])
+async def test_no_verdict_of_an_attempt_stands_whose_lease_is_over(
+    autojump_clock: MockClock, program: str
+) -> None:
+    stage = Stage(program, lease_ends_s=0.15)
+    played = await stage.run()
+
+    assert ("infra", "lease_lapsed") == (played.outcome, played.failure and played.failure.reason)
+    assert len(stage.phone.actions) <= 2
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        TimeLimits(step_ms=2000),
+        TimeLimits(step_ms=90_000, plan_ms=2000),
+        TimeLimits(step_ms=90_000, budget_ms=2000),
+    ],
+)
+async def test_a_time_limit_that_passes_with_the_lease_is_not_the_products(
+    autojump_clock: MockClock, limits: TimeLimits
+) -> None:
+    # A process that stood still for long wakes up behind both.
+    stage = Stage("tap\npause 60000", limits, lease_ends_s=1)
+    played = await stage.run()
+
+    assert ("infra", "lease_lapsed") == (played.outcome, played.failure and played.failure.reason)
+    assert played.address == address(2)
+
+
+async def test_a_cancelled_attempt_stays_cancelled_when_its_lease_is_over_too(
+    autojump_clock: MockClock,
+) -> None:
+    stage = Stage("pause 60000", lease_ends_s=1)
+    asked = failure_of(DeviceError(kind="misuse", reason="attempt_cancelled", message=""))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(cancel_at, stage, 2, asked)
+        played = await stage.run()
+
+    assert "cancelled" == played.outcome
+
+
+async def cancel_at(stage: Stage, seconds: float, failure: Failure) -> None:
+    await trio.sleep(seconds)
+    stage.play.stop(failure)
+
+
+async def test_a_passed_limit_tells_how_long_the_device_left_its_last_call_unanswered(
+    autojump_clock: MockClock,
+) -> None:
+    stage = Stage("pause 1000\ntap", TimeLimits(step_ms=90_000, plan_ms=4000))
+    stage.phone.hangs = True
+    played = await stage.run()
+
+    assert played.failure is not None
+    assert (3000, 3000) == (played.unanswered_ms, played.failure.details["unansweredMs"])
+    assert "for 3.0 s the device had not answered" in played.failure.message
+    quiet = await Stage("pause 9000", TimeLimits(step_ms=90_000, plan_ms=4000)).run()
+
+    assert 0 == quiet.unanswered_ms

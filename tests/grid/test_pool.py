@@ -424,6 +424,59 @@ async def test_a_lapsed_lease_ends_the_work_and_is_taken_anew(
     ]
 
 
+@pytest.mark.parametrize("stolen_s", [1, 6, 9])
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [
+        (b"", "its record is gone"),
+        (
+            b'{"device":"android:d0","holder":"run 7","fence":999999999999999,"expiresMs":13000}',
+            "it is held by run 7 now",
+        ),
+    ],
+)
+async def test_a_renewal_that_fails_ends_the_attempt_at_once_and_says_why(
+    tmp_path: Path, autojump_clock: MockClock, left: bytes, told: str, stolen_s: int
+) -> None:
+    grid = FakeGrid(tmp_path)
+
+    def steal() -> None:
+        for path in grid.lease_files:
+            path.write_bytes(left)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(at, stolen_s, steal)
+        result = await grid.sweep([plan("p", "pause 20000")])
+
+    first, last = attempts(result)
+    assert ("infra", "passed") == (first.outcome, last.outcome)
+    assert first.failure is not None
+    assert "lease_lapsed" == first.failure.reason
+    assert told in first.failure.message
+    # The renewal that finds it is at most a third of the lease's time away.
+    assert first.duration_ms <= 1000 * (stolen_s + grid.settings.lease_ttl_s / 3)
+    messages = [b.message for b in grid.recorder.bodies(DeviceStateChanged)]
+    assert any(told in message for message in messages)
+
+
+async def test_a_device_lost_before_the_first_step_costs_the_plan_nothing(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    grid = FakeGrid(tmp_path, 2)
+    quotas = Quotas(infra_retries=0)
+    async with trio.open_nursery() as nursery:
+        # The interpreter of this plan still gets ready when its phone goes away.
+        nursery.start_soon(at, 1, grid.phones[0].unplug)
+        nursery.start_soon(at, 1, grid.phones[1].unplug)
+        nursery.start_soon(at, 9, grid.phones[0].plug_in)
+        result = await grid.sweep(
+            [plan(f"p{n}", "ready 2000\ntap") for n in range(2)], SweepSettings(quotas=quotas)
+        )
+
+    assert [("passed", "")] * 2 == verdicts(result)
+    assert {"infra"} == {each.attempts[0].outcome for each in result.plans}
+
+
 async def test_nobody_commands_a_phone_after_a_lease_that_ended_unnoticed(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -443,6 +496,23 @@ async def test_nobody_commands_a_phone_after_a_lease_that_ended_unnoticed(
     assert (first.outcome, first.failure and first.failure.reason) == ("infra", "lease_lapsed")
     assert second.outcome == "passed"
     assert len(grid.phones[0].actions) == done_before[0] + 5
+
+
+async def test_a_phone_whose_lease_ended_while_it_was_opened_is_given_no_plan(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    grid = FakeGrid(tmp_path)
+
+    def stand_still() -> None:
+        grid.clock.ahead_s = 3600
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(at, 0.005, stand_still)
+        result = await grid.sweep([plan("p")])
+
+    assert ["passed"] == [attempt.outcome for attempt in attempts(result)]
+    assert [("unhealthy", "lease_lapsed"), ("ready", "")] == states(grid)
+    assert_released(grid)
 
 
 async def test_a_store_that_fails_costs_the_device_at_the_end_of_its_lease(

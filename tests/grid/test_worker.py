@@ -1,8 +1,10 @@
 # ruff: noqa: ARG001  # The clock fixture acts by being asked for.
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 import trio
 from trio.testing import MockClock
 
@@ -10,6 +12,7 @@ from grid.channel import Channel, open_channel
 from grid.message import ArtifactPiece, Assign, Cancel, Ended, Events, Hello, Message
 from grid.outbox import Stamp
 from grid.pipe import open_memory_pair
+from grid.tenure import lapsed_lease
 from grid.worker import WorkerSettings, serve_worker
 from runner.errors import GridError
 from runner.model.event import Logged, StepStarted
@@ -39,6 +42,10 @@ class Rig:
         self.got: list[Message] = []
         self.over = trio.Event()
         self.lost: Failure | None = None
+        self.lease_ends_s = math.inf
+
+    def lapse(self) -> Failure | None:
+        return lapsed_lease() if trio.current_time() >= self.lease_ends_s else None
 
     async def serve(self, stream: trio.abc.Stream) -> None:
         self.lost = await serve_worker(
@@ -47,7 +54,7 @@ class Rig:
             wait_lost=self.phone.wait_gone,
             machine_factory=make_machine,
             clock=TrioClock(),
-            settings=WorkerSettings(stamp=STAMP),
+            settings=WorkerSettings(stamp=STAMP, lapse=self.lapse),
         )
         self.over.set()
 
@@ -155,6 +162,55 @@ async def test_a_hung_device_ends_at_the_step_limit_and_is_to_blame(
     assert ended.failure.details["limit"] == "step_time_limit"
     assert ended.duration_ms == 2000
     assert trio.current_time() < 2 + 15 + 1
+
+
+async def _wake_at(phone: FakePhone, seconds: float) -> None:
+    await trio.sleep_until(seconds)
+    phone.hangs = False
+
+
+async def test_a_device_that_was_silent_beyond_the_limit_is_to_blame_also_when_it_came_back(
+    autojump_clock: MockClock,
+) -> None:
+    rig = Rig()
+    rig.phone.hangs = True
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_wake_at, rig.phone, 7)
+        ended = await rig.play(assign("tap", limits=Limits(step_ms=90_000, plan_ms=3000)))
+
+    assert "infra" == ended.outcome
+    assert ended.failure is not None
+    assert ("device_busy", "device_unhealthy") == (ended.failure.kind, ended.failure.reason)
+    assert "plan_time_limit" == ended.failure.details["limit"]
+    assert "did not answer for 7." in ended.failure.message
+
+
+@pytest.mark.parametrize(("program", "wakes_s"), [("pause 60000", 6.0), ("tap", 3.5)])
+async def test_a_device_that_answers_at_the_limit_is_not_to_blame(
+    autojump_clock: MockClock, program: str, wakes_s: float
+) -> None:
+    rig = Rig()
+    rig.phone.hangs = program == "tap"
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_wake_at, rig.phone, wakes_s)
+        ended = await rig.play(assign(program, limits=Limits(step_ms=90_000, plan_ms=3000)))
+
+    assert "timed_out" == ended.outcome
+
+
+async def test_evidence_is_not_collected_from_a_phone_whose_lease_is_over(
+    autojump_clock: MockClock,
+) -> None:
+    rig = Rig()
+    rig.phone.screenshot_hangs = True  # The lease ends while the first piece is waited for.
+    rig.lease_ends_s = 2
+    ended = await rig.play(assign("tap\nfail"))
+
+    assert "failed" == ended.outcome
+    assert [] == rig.artifacts
+    notes = [body.message for body in rig.bodies if isinstance(body, Logged)]
+    assert 3 == len(notes)
+    assert all("the lease of the device is over" in note for note in notes[1:])
 
 
 async def test_a_program_that_is_not_what_its_digest_says_is_not_started(

@@ -2,7 +2,8 @@
 
 A program is lines of text, one step each: `tap`, `look`, `pause MS`, `shoot NAME`, `fail`,
 `trouble KIND`, `hang`. First lines that are no step: `early` fails before the first step, `stale`
-is refused by the factory, `bug` breaks the interpreter, `chatter` never stops talking.
+is refused by the factory, `bug` breaks the interpreter, `chatter` never stops talking, `ready MS`
+takes its time before the first step.
 """
 
 from collections.abc import AsyncIterator, Callable, Generator
@@ -123,8 +124,8 @@ class FakeDevice:
         assert not self._phone.is_busy, "two commands at once"
         self._phone.is_busy = True
         try:
-            if self._phone.hangs:
-                await trio.sleep_forever()
+            while self._phone.hangs:  # noqa: ASYNC110  # Tests turn the switch as a plain value.
+                await trio.sleep(0.05)
             await trio.sleep(seconds)
             if self._phone.breaks_contract:
                 raise ZeroDivisionError("a driver's bug")
@@ -171,6 +172,10 @@ def _interpret(lines: list[str]) -> Machine:
         raise ZeroDivisionError("an interpreter's bug")
     if lines[0] == "early":
         return Outcome(failure=failed("product", "app_crashed"))
+    word, _, rest = lines[0].partition(" ")
+    if word == "ready":
+        yield Pause(ms=int(rest))
+        lines = lines[1:]
     for number, line in enumerate(lines, 1):
         at = address(number)
         yield Tell(body=StepStarted(command=line.split()[0], text=line), address=at)

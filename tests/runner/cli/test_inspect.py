@@ -1,3 +1,4 @@
+import fcntl
 import json
 from pathlib import Path
 
@@ -5,8 +6,16 @@ import pytest
 
 from runner.cli.guard import run_guarded
 from runner.model.address import render_token
-from runner.model.event import PlanAdmitted, RunFinished, RunStarted, StepFinished, VerdictReached
+from runner.model.event import (
+    Logged,
+    PlanAdmitted,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    VerdictReached,
+)
 from runner.record.store import (
+    LOCK_NAME,
     create_store,
     hold_writer_lock,
     is_being_written,
@@ -96,6 +105,28 @@ def test_follow_ends_with_the_run(run_folder: Path, capfd: Capture) -> None:
     assert 0 == run_guarded(["events", str(run_folder), "--follow"])
 
     assert 5 == len(capfd.readouterr().out.splitlines())
+
+
+def test_follow_knows_a_run_that_ended_also_when_something_was_said_behind_its_end(
+    tmp_path: Path,
+) -> None:
+    connection = create_store(tmp_path, RUN)
+    last = event(2, Logged(level="info", message="the last device is closed"))
+    write_events(connection, RUN, [event(1, RunFinished(exit=0, causes=(0,))), last])
+    connection.close()
+
+    assert 0 == run_guarded(["events", str(tmp_path), "--follow"])
+
+
+def test_who_looks_when_a_run_begins_does_not_hide_that_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / LOCK_NAME).touch()
+    with (tmp_path / LOCK_NAME).open() as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        with hold_writer_lock(tmp_path):
+            fcntl.flock(looking, fcntl.LOCK_UN)
+
+            assert is_being_written(tmp_path)
+    assert not is_being_written(tmp_path)
 
 
 def test_follow_ends_with_a_writer_that_is_gone_and_waits_for_one_that_lives(

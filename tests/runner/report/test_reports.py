@@ -192,7 +192,48 @@ def test_the_text_report_keeps_what_a_passed_plan_lost_on_the_way() -> None:
         ],
     )
 
-    assert "lost attempt 1 on d1: it went away [device_lost]" in render_text(run)
+    assert (
+        "    passed after 1 infrastructure attempt: it went away [device_lost] on d1\n"
+        in render_text(run)
+    )
+    assert "attempt 1 on d1: infra after 5 ms: it went away [device_lost]" in _outputs(run)
+
+
+def _outputs(run: RunSummary) -> str:
+    return "\n".join(
+        each.text or "" for each in ET.fromstring(render_junit(run)).iter("system-out")
+    )
+
+
+def test_a_plan_that_passed_at_the_third_try_tells_both_that_it_lost() -> None:
+    lost = Failure(kind="device_lost", code="X", reason="device_lost", message="it went away")
+    bodies: list[tuple[EventBody, str, str]] = [
+        (AttemptFinished(number=1, outcome="infra", duration_ms=5, failure=lost), "good#1", "d1"),
+        (AttemptFinished(number=2, outcome="infra", duration_ms=5, failure=lost), "good#2", "d2"),
+        (AttemptFinished(number=3, outcome="passed", duration_ms=7), "good#3", "d3"),
+        (VerdictReached(verdict="passed", attempts=3), "good#3", "d3"),
+    ]
+    run = summarise(
+        RUN,
+        [
+            event(at, body, plan="good", attempt=attempt, device=device)
+            for at, (body, attempt, device) in enumerate(bodies, 1)
+        ],
+    )
+
+    assert (
+        "    passed after 2 infrastructure attempts: it went away [device_lost] on d1;"
+        " it went away [device_lost] on d2\n"
+    ) in render_text(run)
+
+
+def test_a_plan_without_an_attempt_took_no_time_at_all() -> None:
+    why = VerdictReached(verdict="not_run", reason="no_eligible_device", message="none is there")
+    run = summarise(RUN, [event(1, _admitted("flows/a.ad"), plan="a"), event(2, why, plan="a")])
+
+    assert render_text(run).startswith(
+        "not_run   flows/a.ad [android] (no_eligible_device)\n    none is there\n"
+    )
 
 
 def test_an_attempt_that_was_cut_off_shows_the_time_that_is_known() -> None:
@@ -211,6 +252,9 @@ def test_an_attempt_that_was_cut_off_shows_the_time_that_is_known() -> None:
 
     assert "not_run   flows/late.ad [android] on d1 4.2 s or more (interrupted)" in text
     assert "attempt 1 on d1: the run ended in it" in text
+    case = next(ET.fromstring(render_junit(run)).iter("testcase"))
+    assert "4.200" == case.get("time")
+    assert "attempt 1 on d1: interrupted after 4200 ms or more" in _outputs(run)
 
 
 def test_problems_of_preflight_are_in_every_report() -> None:

@@ -21,7 +21,7 @@ from runner.schedule.books import (
     open_books,
 )
 from runner.schedule.ports import AttemptResult, DeviceChange
-from runner.schedule.retry import Quotas
+from runner.schedule.retry import FREE_REFUSALS, Quotas
 from tests.support.plans import make_facts, make_plan
 
 A1, A2 = make_facts("a1"), make_facts("a2")
@@ -139,7 +139,7 @@ async def test_a_plan_for_a_platform_that_the_grid_lacks_ends_at_once() -> None:
 
     assert verdicts(list(orders)) == {"i": ("not_run", "no_eligible_device")}
     assert [order.message for order in orders if isinstance(order, Reach)] == [
-        "no device is ios (mobile); the grid has android (mobile) alone"
+        "no device is ios (mobile); the grid has 1 android (mobile)"
     ]
     assert set(books.plans) == {"a"}
 
@@ -149,9 +149,40 @@ async def test_a_plan_that_no_device_takes_names_what_is_wrong_with_each() -> No
     gone2 = DeviceChange(facts=A2, state="unhealthy", reason="device_locked", returns=False)
     _, orders = run(start("p"), gone1, gone2)
 
-    assert [order.message for order in orders if isinstance(order, Reach)] == [
-        f"no android (mobile) device serves: {A1.id}: it was unplugged; {A2.id}: device_locked"
+    told = [order.message for order in orders if isinstance(order, Reach)]
+    why = f"{A1.id}: it was unplugged; {A2.id}: device_locked"
+    assert [f"no android (mobile) device serves: 1 lost, 1 unhealthy ({why})"] == told
+
+
+async def test_a_plan_that_no_device_takes_tells_how_many_are_in_quarantine() -> None:
+    books = open_books([make_plan(n) for n in "pqrs"], [A1], Quotas(infra_retries=9))[0]
+    books, orders = run(books, READY1)
+    for _ in range(3):
+        books, orders = run(books, ended(begins(orders)[-1], "infra"))
+
+    told = {order.message for order in orders if isinstance(order, Reach)}
+    why = f"{A1.id}: 3 plans in a row ended there for reasons of the device"
+    assert {f"no android (mobile) device serves: 1 quarantined ({why})"} == told
+
+
+async def test_a_plan_that_no_device_takes_tells_what_of_the_grid_was_not_reached() -> None:
+    cause = "no adb server answers at 127.0.0.1:5999"
+    _, orders = open_books([make_plan("i")], [], Quotas(), unreached=[cause])
+
+    assert [f"the grid has no device; the plan needs android (mobile); not reached: {cause}"] == [
+        order.message for order in orders if isinstance(order, Reach)
     ]
+
+
+async def test_a_large_grid_is_told_in_numbers_and_a_few_examples() -> None:
+    devices = [make_facts(f"a{n}") for n in range(9)]
+    books = open_books([make_plan("p")], devices, Quotas())[0]
+    gone = [DeviceChange(facts=f, state="lost", reason="why", returns=False) for f in devices]
+    _, orders = run(books, *gone)
+
+    assert [
+        "no android (mobile) device serves: 9 lost (a0: why; a1: why; a2: why; and 6 more)"
+    ] == [order.message for order in orders if isinstance(order, Reach)]
 
 
 async def test_a_grid_without_devices_says_so() -> None:
@@ -468,3 +499,45 @@ class LiveMachine(BooksMachine):
 
 TestLiveMachine = pytest.mark.slow(LiveMachine.TestCase)
 TestLiveMachine.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+
+
+async def test_a_device_that_no_attempt_reaches_takes_three_plans_and_costs_none_of_them() -> None:
+    books = start(*(f"p{n}" for n in range(8)), quotas=Quotas(infra_retries=0))
+    books, orders = run(books, READY1, READY2)
+    told, waiting = list(orders), begins(orders)
+    for session in range(1, 30):
+        if not waiting:
+            break
+        begin = waiting.pop(0)
+        if begin.device_id == A1.id:
+            events: list[BooksEvent] = [
+                ended(begin, "infra", began=False, refused=True, usable=False),
+                DeviceChange(facts=A1, state="ready", session=session),
+            ]
+        else:
+            events = [ended(begin, "passed")]
+        books, orders = run(books, *events)
+        told += orders
+        waiting += begins(orders)
+
+    assert {f"p{n}": ("passed", "") for n in range(8)} == verdicts(told)
+    assert 3 == sum(begin.device_id == A1.id for begin in begins(told))
+    assert [A1.id] == [order.facts.id for order in told if isinstance(order, Quarantine)]
+
+
+async def test_a_plan_that_every_device_refuses_for_ever_comes_to_an_end() -> None:
+    books = start("p", quotas=Quotas(black_hole=1000))
+    books, orders = run(books, READY1, READY2)
+    told = list(orders)
+    for session in range(1, 100):
+        if books.is_done:
+            break
+        begin = begins(told)[-1]
+        facts = A1 if begin.device_id == A1.id else A2
+        refused = ended(begin, "infra", began=False, refused=True, usable=False)
+        back = DeviceChange(facts=facts, state="ready", session=session)
+        books, orders = run(books, refused, back)
+        told += orders
+
+    assert {"p": ("infra_exhausted", "why")} == verdicts(told)
+    assert len(begins(told)) <= FREE_REFUSALS + 2
