@@ -12,7 +12,7 @@ from runner.model.ids import PLATFORMS
 from runner.preflight.digest import digest_file
 from runner.preflight.render import digest_json, preflight_json
 from runner.preflight.settings import Preflight
-from runner.report.words import plural
+from runner.report.words import one_line, plural
 
 
 def check_paths(request: PreflightRequest, *, as_json: bool) -> int:
@@ -38,7 +38,7 @@ def status_of(preflight: Preflight) -> int:
 def render_preflight(preflight: Preflight) -> str:
     """Return the plans and problems for people."""
     lines = [
-        f"{plan.kind:<11} {plan.path} [{plan.platform}] {plural(plan.step_count, 'step')}"
+        f"{plan.kind:<11} {one_line(plan.path)} [{plan.platform}] {plural(plan.step_count, 'step')}"
         for plan in preflight.plans
     ]
     lines += [render_finding(problem) for problem in preflight.problems]
@@ -65,7 +65,7 @@ def show_digest(request: PreflightRequest, *, target: str | None, as_json: bool)
     if as_json:
         write_json(digest_json(report))
     else:
-        lines = [f"{report.path}: {report.kind or 'unreadable'}"]
+        lines = [f"{one_line(report.path)}: {report.kind or 'unreadable'}"]
         lines += [
             f"  {name:<18} {digest}"
             for name, digest in (

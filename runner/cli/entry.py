@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 from runner.version import VERSION
 
+_INTERRUPTED = 10
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
@@ -20,9 +22,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _hold_descriptors()
     if words in (["--version"], ["-V"]) and _has_written(f"sweepgrid {VERSION}\n"):
         sys.exit(0)
-    from runner.cli.guard import run_guarded  # noqa: PLC0415  # Cold start.
+    try:
+        from runner.cli.guard import run_guarded  # noqa: PLC0415  # Cold start.
 
-    sys.exit(run_guarded(words))
+        status = run_guarded(words)
+    except KeyboardInterrupt:  # Before there is anything that could say more.
+        status = _INTERRUPTED
+    sys.exit(status)
 
 
 def _hold_descriptors() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 from runner.errors import EvidenceError, RunnerError
 from runner.model.finding import Finding
 from runner.report.encode import render_value
+from runner.report.words import one_line
 
 # Everything below a space but tab and newline, delete, and the C1 controls.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -74,12 +75,13 @@ def render_error(error: RunnerError) -> str:
 
 def render_finding(finding: Finding) -> str:
     """Return a problem for people: place, reason, message, next move, and what it blocks."""
-    lines = [f"{finding.path}:{finding.line}:{finding.column}: {finding.reason}: {finding.message}"]
+    place = f"{one_line(finding.path)}:{finding.line}:{finding.column}"
+    lines = [f"{place}: {finding.reason}: {finding.message}"]
     if finding.hint:
         lines.append(f"    next: {finding.hint}")
     others = [flow for flow in finding.flows if flow != finding.path]
     if others:
-        shown = ", ".join(others[:5])
+        shown = one_line(", ".join(others[:5]))
         more = f" and {len(others) - 5} more" if len(others) > 5 else ""
         lines.append(f"    blocks: {shown}{more}")
     return "\n".join(lines)

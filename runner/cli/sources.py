@@ -71,15 +71,23 @@ def settings_of(
     platform = request.platform
     if platform is not None:
         one_of("--platform", platform, PLATFORMS)
+    if "" in request.paths:
+        raise InputError(
+            reason="path_missing",
+            message="a path is empty",
+            details={"argument": ""},
+            hint="Name a file or a folder; `.` is the current folder.",
+        )
     if request.root is not None and not request.root.is_dir():
         raise InputError(
             reason="option_invalid",
             message=f"--root is {str(request.root)[:300]!r}, which is no folder",
             details={"option": "--root", "value": str(request.root)[:300]},
+            hint="Name the folder that holds the flows and their fragments.",
         )
     return PreflightSettings(
         root=str(request.root) if request.root is not None else default_root(request.paths),
-        cwd=str(Path.cwd()),
+        cwd=_current_folder(),
         platform=cast("Platform | None", platform),
         grid_platforms=tuple(platforms),
         stated_platforms=None if stated is None else tuple(stated),
@@ -144,12 +152,25 @@ def ad_level_of(request: PreflightRequest) -> AdLevel:
 def default_root(paths: Sequence[str]) -> str:
     """Return the source root for a caller who gives none.
 
-    It is the repository's top, else the current folder. Flows that lie elsewhere have a root of
-    their own: the top of their repository, else the folder that holds them all.
+    It is the repository's top, else the current folder, when the first of `paths` that exists lies
+    there. Flows that lie elsewhere have a root of their own: the top of their repository, else
+    their folder. What else is named widens no root: a boundary that moves is none.
     """
-    here = Path(find_root(str(Path.cwd())))
-    named = [Path(path).resolve() for path in paths if os.path.exists(path)]  # noqa: PTH110  # Path.exists raises for a name that is too long.
-    if all(path.is_relative_to(here) for path in named):
+    here = Path(find_root(_current_folder()))
+    named = next((Path(path).resolve() for path in paths if path and os.path.exists(path)), None)  # noqa: PTH110  # Path.exists raises for a name that is too long.
+    if named is None or named.is_relative_to(here):
         return str(here)
-    common = Path(os.path.commonpath(named))
-    return find_root(str(common if common.is_dir() else common.parent))
+    return find_root(str(named if named.is_dir() else named.parent))
+
+
+def _current_folder() -> str:
+    """Return the current folder. Reasons: `path_missing`."""
+    try:
+        return os.getcwd()  # noqa: PTH109 -- as the errors that it raises.
+    except OSError as error:
+        raise InputError(
+            reason="path_missing",
+            message=f"the current folder cannot be told: {error.strerror}",
+            details={"argument": "."},
+            hint="It may have been removed: change to another folder.",
+        ) from error

@@ -87,13 +87,13 @@ def _collect(
         key = (edge.path, edge.ordinal)
         if len(seen) >= SOURCE_LIMIT:
             if not is_over_count:
-                faults[key] = _over(Place.SOURCES, edge, "sources", SOURCE_LIMIT)
+                faults[key] = _over(graph, Place.SOURCES, edge, "sources", SOURCE_LIMIT)
             is_over_count = True
         elif graph.sources[edge.child].is_oversized:
             seen[edge.child] = None  # A source all the same; each site has its own fault of size.
         elif total + size > BYTE_LIMIT:
             if not is_over_size:
-                faults[key] = _over(Place.SIZE, edge, "bytes", BYTE_LIMIT)
+                faults[key] = _over(graph, Place.SIZE, edge, "bytes", BYTE_LIMIT)
             is_over_size = True
         else:
             seen[edge.child] = None
@@ -111,7 +111,9 @@ def _find_deep(graph: SourceGraph, root: str) -> dict[EdgeKey, Fault]:
         for path in level:
             for edge, child in graph.descents(path):
                 if depth == DEPTH_LIMIT:
-                    faults[path, edge.ordinal] = _over(Place.DEPTH, edge, "depth", DEPTH_LIMIT)
+                    faults[path, edge.ordinal] = _over(
+                        graph, Place.DEPTH, edge, "depth", DEPTH_LIMIT
+                    )
                 elif graph.heights[child] >= DEPTH_LIMIT - depth:
                     below[child] = None  # Only what is high enough can still reach the last depth.
         level = below
@@ -130,7 +132,7 @@ def _find_crossing(graph: SourceGraph, root: str) -> dict[EdgeKey, Fault]:
             if entered is None:
                 return {}  # The root alone is over the bound; that is a fault of no include.
             key = (entered.path, entered.ordinal)
-            return {key: _over(Place.SIZE, entered, "steps", STEP_LIMIT)}
+            return {key: _over(graph, Place.SIZE, entered, "steps", STEP_LIMIT)}
         for edge, child in graph.descents(path):
             if count + graph.steps[child] > STEP_LIMIT:
                 path, entered = child, edge
@@ -199,13 +201,15 @@ def _keep_first(faults: dict[EdgeKey, Fault], more: Mapping[EdgeKey, Fault]) -> 
         faults[key] = _first(faults.get(key), fault) or fault
 
 
-def _over(place: Place, edge: Edge, bound: str, limit: int) -> Fault:
+def _over(graph: SourceGraph, place: Place, edge: Edge, bound: str, limit: int) -> Fault:
+    known = None if edge.child is None else graph.facts.get(edge.child)
     return fault_at(
         place,
         path=edge.path,
         site=edge.site,
         message=f"with this include the flow has more than {limit} {_noun(bound)}",
         child=edge.child,
+        actual=None if known is None else known.digest,
         details={"bound": bound, "limit": limit},
     )
 

@@ -72,7 +72,7 @@ def _find(graph: SourceGraph, edge: Edge, first_line: int | None) -> Fault | Non
         _unsupported(edge, edge.child, facts)
         or _oversized(graph, edge, edge.child)
         or _cycle(graph, edge, edge.child)
-        or _call_site(edge, edge.child, first_line)
+        or _call_site(edge, edge.child, facts, first_line)
         or _loose_reference(edge, edge.child, facts)
         or _control(edge, edge.child, facts)
         or _stale(graph, edge, edge.child, facts)
@@ -136,7 +136,7 @@ def _cycle(graph: SourceGraph, edge: Edge, child: str) -> Fault | None:
     )
 
 
-def _call_site(edge: Edge, child: str, first_line: int | None) -> Fault | None:
+def _call_site(edge: Edge, child: str, facts: SourceFacts, first_line: int | None) -> Fault | None:
     site = edge.site
     problem = site.reference_problem
     if not problem and first_line is not None:
@@ -149,6 +149,7 @@ def _call_site(edge: Edge, child: str, first_line: int | None) -> Fault | None:
         site=site,
         message=f"the reference of this include is not valid: {problem}",
         child=child,
+        actual=facts.digest,
         details={} if first_line is None else {"firstLine": first_line},
     )
 

@@ -79,6 +79,8 @@ class SourceLoader:
                 known = Absent(
                     kind="not_relative", message=f"{locator!r} is absolute; write it relative"
                 )
+            elif locator.endswith("/"):
+                known = Absent(kind="missing", message=f"{locator!r} names a folder")
             else:
                 known = self._resolve(folder, locator)
             self._located[folder, locator] = known

@@ -90,7 +90,7 @@ class BulkReader:
         # Not a fork of this process: what it has open stays its own.
         context = get_context("forkserver")
         context.set_forkserver_preload([__name__])
-        with ProcessPoolExecutor(self._helpers, mp_context=context, initializer=gc.disable) as pool:
+        with ProcessPoolExecutor(self._helpers, mp_context=context, initializer=_begin) as pool:
             try:
                 yield from pool.map(_read, files, repeat(level), chunksize=_CHUNK)
             except GeneratorExit:
@@ -115,6 +115,21 @@ def open_bulk(
         yield bulk
     finally:
         bulk.close()
+
+
+def _begin() -> None:
+    """Begin in a helper: no collections, and no life after the caller's, however that ended."""
+    gc.disable()
+    Thread(target=_end_with_parent, name="ends with the caller", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    from multiprocessing import parent_process  # noqa: PLC0415  # Cold start.
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _read(data: bytes, level: AdLevel) -> bytes | None:

@@ -172,10 +172,11 @@ class Edition:
         )
 
     def repins_below(self, edges: Sequence[Edge]) -> tuple[Repin, ...]:
-        """Return the stale pins below includes of the file, and what then is stale in turn."""
+        """Return the stale pins at and below includes of the file, and what is stale in turn."""
         below = frozenset[str]().union(*map(self._below, edges))
+        own = {(self.name, edge.ordinal) for edge in edges}
         keys = [key for key, fault in self.faults.items() if fault.place is Place.STALE]
-        keys = [key for key in keys if key[0] in below]
+        keys = [key for key in keys if key[0] in below or key in own]
         return find_repins(self.graph, keys, reader=self._reader, call=self._call)
 
     def repins_above(self) -> tuple[Repin, ...]:

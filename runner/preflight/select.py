@@ -70,7 +70,12 @@ def _name(found: Found | Hurdle, argument: str, loader: SourceLoader) -> str | F
     if isinstance(name, Absent):
         path = argument if found.is_named else _shown(found.path, loader.root)
         return _problem("source_unreadable", path, name.message, argument)
-    return name if name.lower().endswith(AD_SUFFIX) else _foreign(name)
+    if name.lower().endswith(AD_SUFFIX):
+        return name
+    if not os.path.exists(found.path):  # noqa: PTH110 -- as everywhere here.
+        path = argument if found.is_named else _shown(found.path, loader.root)
+        return _problem("source_unreadable", path, "it is a link that leads nowhere", argument)
+    return _foreign(name)
 
 
 def _look(path: str, argument: str, loader: SourceLoader) -> Finding | None:

@@ -228,8 +228,10 @@ def _stale_plan(plan: CheckedPlan, digest: str) -> Finding:
         path=plan.path,
         message=(
             f"the plan is not the expected one: its composition digest is "
-            f"{plan.composition_digest}, expected was {digest}"
+            f"{plan.composition_digest}, its plan digest {plan.plan_digest or 'none'}, "
+            f"expected was {digest}"
         ),
+        hint="Review what changed; `sweepgrid digest` prints the digests to expect then.",
         details={
             "source": plan.path,
             "locator": None,

@@ -16,7 +16,7 @@ from runner.report.summary import (
     exit_status,
     final_verdict,
 )
-from runner.report.words import plural, render_duration, render_place
+from runner.report.words import one_line, plural, render_duration, render_place
 
 _ORDER = (
     "failed", "timed_out", "inconclusive", "infra_exhausted", "needs_attention", "not_run",
@@ -51,7 +51,7 @@ def render_text(run: RunSummary, *, stored: bool = True, status: ExitStatus | No
 
 
 def _problem_line(problem: Finding) -> str:
-    place = f"{problem.path}:{problem.line}:{problem.column}"
+    place = f"{one_line(problem.path)}:{problem.line}:{problem.column}"
     return f"problem   {place}: {problem.reason}: {problem.message}"
 
 
@@ -64,7 +64,7 @@ def _plan_lines(run: RunSummary, plan: PlanEntry) -> list[str]:
     platform = f" [{plan.platform}]" if plan.platform else ""
     took = f" {render_duration(time)}{more}" if plan.attempts else ""
     tail = f" ({reason})" if reason and verdict not in {"passed", "flaky"} else ""
-    lines = [f"{verdict:<9} {plan.path}{platform}{where}{took}{tail}"]
+    lines = [f"{verdict:<9} {one_line(plan.path)}{platform}{where}{took}{tail}"]
     if plan.message:
         lines.append(f"    {plan.message}")
     lost = [attempt for attempt in plan.attempts if attempt.outcome != "passed"]

@@ -7,6 +7,11 @@ from runner.model.address import Provenance, StepAddress, render_token
 from runner.report.summary import AttemptEntry
 
 
+def one_line(text: str) -> str:
+    """Return a text that came from a name as one line, so that no name can forge a line."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
 def plural(count: int, noun: str) -> str:
     """Return `1 plan`, `2 plans`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

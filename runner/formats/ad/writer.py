@@ -141,7 +141,8 @@ def _spellings(node: AdNode, level: Level) -> Iterator[list[str]]:
     if operands and options:
         # An option's name at the very end of a line, with no value behind it, is an operand.
         yield [*comments, " ".join((word, *options, *operands))]
-    if node.command == "fill" and len(operands) == 2 and node.positionals[1][:1] == " ":
+    is_pair = len(operands) == len(node.positionals) == 2
+    if node.command == "fill" and is_pair and node.positionals[1][:1] == " ":
         # Two numbers are a point, blanks included; an empty word is none, and a space is joined.
         parts = operands[0], '""', _spell(node.positionals[1][1:])
         yield [*comments, " ".join((word, *parts, *options))]

@@ -10,6 +10,7 @@ import pytest
 
 from runner.cli.guard import run_guarded
 from runner.cli.sources import default_root, grid_path
+from tests.support.ad_tree import AdTree
 
 Capture = pytest.CaptureFixture[str]
 
@@ -205,6 +206,58 @@ def test_flows_outside_the_current_repository_have_a_root_of_their_own(
     assert str(here) == default_root(["a.ad"])
     assert str(other) == default_root([str(other / "b.ad"), str(other / "c.ad")])
     assert str(other) == default_root([str(other)])
+    # What else is named moves no boundary.
+    assert str(here) == default_root(["a.ad", str(other)])
+    assert str(other) == default_root([str(other), "a.ad"])
+    (other.parent / ".git").mkdir()
+    assert str(other.parent) == default_root([str(other / "b.ad")])
+
+
+def test_an_include_of_what_lies_outside_of_the_root_is_refused(
+    folder: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = folder / "repository"
+    (here / ".git").mkdir(parents=True)
+    tree = AdTree(here)
+    tree.flow("main.ad")
+    AdTree(folder).fragment("leaf.ad")
+    before = (here / "main.ad").read_bytes()
+    monkeypatch.chdir(here)
+
+    words = ["include", "main.ad", "../leaf.ad", "--after", "3", "--call-site", "q"]
+    assert 3 == run_guarded(words)
+    assert "leads out of the source root" in capfd.readouterr().err
+    assert before == (here / "main.ad").read_bytes()
+
+
+def test_an_empty_path_is_no_folder(capfd: Capture) -> None:
+    assert 2 == run_guarded(["check", ""])
+    assert "[path_missing]" in capfd.readouterr().err
+
+
+def test_a_current_folder_that_was_removed_is_said_to_be_gone(
+    folder: Path, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+
+    assert 2 == run_guarded(["check", "."])
+    assert "the current folder cannot be told" in capfd.readouterr().err
+
+
+def test_a_named_link_that_leads_nowhere_is_said_to(folder: Path, capfd: Capture) -> None:
+    (folder / "link.ad").symlink_to("nowhere")
+
+    assert 3 == run_guarded(["check", "link.ad"])
+    assert "it is a link that leads nowhere" in capfd.readouterr().err
+
+
+def test_a_file_name_with_a_line_end_forges_no_line(folder: Path, capfd: Capture) -> None:
+    (folder / "a\nb.ad").write_text("nope\n")
+
+    assert 3 == run_guarded(["check", "."])
+    assert "a\\nb.ad:1:1: command_unknown" in capfd.readouterr().err
 
 
 def test_the_grid_file_is_the_given_one_then_the_environment_then_the_folder(

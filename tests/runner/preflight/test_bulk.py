@@ -1,5 +1,8 @@
+import os
+import select
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,3 +85,53 @@ def test_a_sweep_is_judged_alike_with_and_without_bulk(tmp_path: Path) -> None:
     for _ in range(2):
         with open_bulk(cache_folder=tmp_path / "c", helpers=2, helpers_from=1) as bulk:
             assert expected == check_sweep(["."], tree.settings(), bulk=bulk)
+
+
+_READS_FOR_LONG = """
+import sys
+from pathlib import Path
+from runner.preflight.bulk import open_bulk
+
+def main():
+    files = [b"press id=a%d\\n" % number * 50 for number in range(20_000)]
+    with open_bulk(cache_folder=None, helpers=2, helpers_from=1) as bulk:
+        for count, _ in enumerate(bulk.read(files, level="main")):
+            if count == 300:
+                print("reading", flush=True)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.slow
+def test_helpers_end_when_the_caller_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "reads.py"
+    script.write_text(_READS_FOR_LONG)
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"reading\n"
+    assert len(_members(process.pid)) > 1
+
+    process.kill()
+    process.wait(10)
+    # The pipe is closed once nobody holds it any more: that is what hangs a shell's pipeline.
+    with process.stdout as out:
+        assert select.select([out], [], [], 10)[0]
+        assert out.read() == b""
+
+
+def _members(session: int) -> list[int]:
+    """Return the processes of a session."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            if os.getsid(int(folder.name)) == session:
+                found.append(int(folder.name))
+    return found

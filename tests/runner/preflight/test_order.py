@@ -70,6 +70,9 @@ def test_each_reason_comes_alone_with_place_and_details(tmp_path: Path, place: s
     assert problem.details["source"] == "main.ad"
     assert problem.details["locator"] == "./f.ad"
     assert {"callSiteId", "expectedDigest"} <= problem.details.keys()
+    is_known = place not in {"missing", "unsupported", "entry_mismatch"}
+    if is_known:
+        assert problem.details["actualDigest"] == AdTree(tmp_path).digest("f.ad") != UNKNOWN
     assert problem.hint
 
 
@@ -113,6 +116,8 @@ def _chain(tree: AdTree, length: int, *last: str) -> None:
 
 def _only(preflight: Preflight) -> tuple[str, str, str]:
     (problem,) = preflight.problems
+    # A file over the bound alone is not read to its end, so nobody knows its digest.
+    assert "actualDigest" in problem.details or "huge" in str(problem.details.get("locator"))
     return problem.reason, f"{problem.path}:{problem.line}", problem.details["bound"]
 
 

@@ -114,7 +114,13 @@ def test_a_fragment_that_holds_a_stale_pin_is_refused_with_the_order(tree: AdTre
         "sweepgrid pin main.ad --call-site m",
     ]
     assert edit.after == edit.before
-    assert _found(_pin(tree, "main.ad")) == _found(edit), "one refusal leaves the whole file"
+    whole = _pin(tree, "main.ad")
+    assert _found(whole) == _found(edit), "one refusal leaves the whole file"
+    assert [each.command for each in whole.repin_first] == [
+        "sweepgrid pin mid.ad --call-site l",
+        "sweepgrid pin main.ad --call-site m",
+        "sweepgrid pin main.ad --call-site o",
+    ], "all that was asked for, also what is stale for reasons of its own"
     assert _pin(tree, "main.ad", "o").problems == ()
 
 

@@ -554,3 +554,10 @@ def test_hostile_texts_survive_in_every_place(text: str, level: Level) -> None:
     script = read("\n".join(lines), level)
 
     assert bare(read(write_script(script, level=level), level)) == bare(script)
+
+
+def test_a_fill_without_its_text_is_written_or_refused_and_nothing_else() -> None:
+    for label in (None, "x", " x"):
+        written = attempt(AdScript(nodes=(act("fill", "@e1", label=label),)))
+
+        assert isinstance(written, str) or written.reason == "script_unwritable"
