@@ -23,7 +23,7 @@ Root: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Source root that includes may not leave. Default: the repository, else here.",
+        help="Source root that includes may not leave. Default: the repository, else this folder; for flows elsewhere, theirs.",
     ),
 ]
 AdLevel: TypeAlias = Annotated[
