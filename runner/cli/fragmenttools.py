@@ -23,7 +23,8 @@ Root: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
-        help="Source root that includes may not leave. Default: the repository, else this folder; for flows elsewhere, theirs.",
+        help="Source root that includes may not leave. Default: the repository, else this"
+        " folder; for flows that lie elsewhere, theirs.",
     ),
 ]
 AdLevel: TypeAlias = Annotated[
